@@ -2,7 +2,8 @@
 # Flags and the two functions that every folder uses.
 
 add_library(aero_flags INTERFACE)
-target_compile_definitions(aero_flags INTERFACE _GNU_SOURCE)
+target_compile_definitions(aero_flags INTERFACE
+  _GNU_SOURCE AERO_VERSION="${PROJECT_VERSION}")
 target_compile_options(aero_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wvla)
 if(AERO_WERROR)
@@ -31,6 +32,22 @@ function(aero_layer name)
   endforeach()
 endfunction()
 
+# aero_library(TARGET TYPE): the objects of all layers of the client as one library, of which
+# only <aeroloop/...> is visible to those who link it.
+function(aero_library target type)
+  set(objects "")
+  foreach(layer base wire column loop cluster command client)
+    list(APPEND objects $<TARGET_OBJECTS:aero_${layer}>)
+  endforeach()
+  add_library(${target} ${type} EXCLUDE_FROM_ALL ${objects})
+  target_include_directories(${target} INTERFACE ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(${target} PRIVATE PkgConfig::UV Threads::Threads)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+  if(AERO_SANITIZE)
+    target_link_options(${target} PUBLIC -fsanitize=${AERO_SANITIZE})
+  endif()
+endfunction()
+
 # aero_test(FOLDER/NAME layer...): tests/c/FOLDER/NAME_test.c as one cmocka program, linked to
 # the given layers. The only place where a C test is registered.
 function(aero_test path)
@@ -44,4 +61,15 @@ function(aero_test path)
     AERO_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
   add_test(NAME ${path} COMMAND ${target})
   set_tests_properties(${path} PROPERTIES TIMEOUT 300)
+  add_dependencies(aero_all_tests ${target})
 endfunction()
+
+# What `check` builds before it runs ctest.
+add_custom_target(aero_all_tests)
+
+# Folders that appear with a later part of the work.
+macro(aero_subdirectory folder)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+    add_subdirectory(${folder})
+  endif()
+endmacro()
