@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# All static checks. Runs every one, then fails if any failed.
+source "$(dirname "$0")/common.sh"
+
+failed=()
+check() { # NAME COMMAND...
+    local name=$1
+    shift
+    say "$name"
+    "$@" || failed+=("$name")
+}
+
+check_format() {
+    c_files | xargs -r clang-format --dry-run --Werror
+}
+
+# The compile commands of the build tell the flags of each file.
+check_tidy() {
+    c_files '*.c' | { grep -E '^(src|examples|python/ext)/' || true; } |
+        xargs -r -P "$(jobs_count)" -n 4 clang-tidy --quiet -p build/lint
+}
+
+check_types() {
+    mypy && "$venv_python" -m mypy.stubtest aeroloop
+}
+
+scripts/bootstrap.sh test lint
+scripts/install.sh
+build lint aeroloop
+check "clang-format" check_format
+check "clang-tidy" check_tidy
+check "ruff format" ruff format --check .
+check "ruff" ruff check .
+check "mypy and stubtest" check_types
+[ ${#failed[@]} -eq 0 ] || die "failed: ${failed[*]}"
+say "No complaint"

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the Python tests: in parallel, then those that need the machine for themselves.
+# Arguments go to pytest; with any, there is one run, and it is not parallel.
+source "$(dirname "$0")/common.sh"
+
+scripts/bootstrap.sh test
+scripts/install.sh
+if [ $# -gt 0 ]; then
+    exec "$venv_python" -m pytest "$@"
+fi
+say "Python tests"
+"$venv_python" -m pytest -q -n "$(jobs_count)" --dist loadfile -m "not serial"
+say "Python tests that run alone"
+"$venv_python" -m pytest -q -m serial
