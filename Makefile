@@ -39,5 +39,5 @@ bootstrap: ## install what the build needs, and nothing else
 install: ## the Python package into .venv
 	@scripts/install.sh
 
-clean: ## remove all that was built
-	rm -rf build .venv
+clean: ## remove all that was built, except .venv
+	rm -rf build

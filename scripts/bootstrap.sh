@@ -56,12 +56,14 @@ missing_packages() {
     if ! { runs pkg-config && pkg-config --exists 'libuv >= 1.42'; }; then
         echo libuv1-dev
     fi
-    if ! { runs pkg-config && pkg-config --exists 'cmocka >= 1.1.5'; }; then
-        echo libcmocka-dev
-    fi
     find_python >/dev/null || printf '%s\n' python3 python3-dev python3-venv
     for group in "$@"; do
         case $group in
+        test)
+            if ! { runs pkg-config && pkg-config --exists 'cmocka >= 1.1.5'; }; then
+                echo libcmocka-dev
+            fi
+            ;;
         fuzz) find_clang >/dev/null || printf '%s\n' clang libclang-rt-dev ;;
         esac
     done

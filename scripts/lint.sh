@@ -27,7 +27,7 @@ check_types() {
 
 scripts/bootstrap.sh test lint
 scripts/install.sh
-build lint aeroloop
+check "warnings" build lint
 check "clang-format" check_format
 check "clang-tidy" check_tidy
 check "ruff format" ruff format --check .
