@@ -60,6 +60,7 @@ missing_packages() {
     for group in "$@"; do
         case $group in
         test)
+            runs c++ || echo g++ # the public headers must suit C++ too
             if ! { runs pkg-config && pkg-config --exists 'cmocka >= 1.1.5'; }; then
                 echo libcmocka-dev
             fi
