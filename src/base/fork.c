@@ -14,9 +14,24 @@ static _Atomic uint64_t tracked[TRACKED_FDS / 64];
 static _Atomic uint32_t generation = 1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static pthread_mutex_t fork_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void
+aeroi_fork_lock(void)
+{
+    (void)pthread_mutex_lock(&fork_lock);
+}
+
+void
+aeroi_fork_unlock(void)
+{
+    (void)pthread_mutex_unlock(&fork_lock);
+}
+
 static void
 in_child(void)
 {
+    (void)pthread_mutex_unlock(&fork_lock);
     atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);
     for (int word = 0; word < TRACKED_FDS / 64; word++) {
         uint64_t bits =
@@ -32,7 +47,7 @@ in_child(void)
 static void
 install(void)
 {
-    (void)pthread_atfork(NULL, NULL, in_child);
+    (void)pthread_atfork(aeroi_fork_lock, aeroi_fork_unlock, in_child);
 }
 
 void

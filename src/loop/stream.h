@@ -48,7 +48,7 @@ ssize_t aeroi_stream_read(aeroi_stream *stream, const struct iovec *parts, int c
  * follows; the bytes (not the array of parts) are borrowed until written_cb. One write
  * at a time; at most AEROI_STREAM_PARTS_MAX parts. AERO_ERR_CONNECTION: broken,
  * written_cb will not come. */
-#define AEROI_STREAM_PARTS_MAX 64
+#define AEROI_STREAM_PARTS_MAX 16
 aero_status aeroi_stream_write(aeroi_stream *stream, const struct iovec *parts,
                                int count);
 /* Stops or resumes readable_cb (on at first). */
