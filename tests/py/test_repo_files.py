@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from support import repo
 
 NEEDS_LICENCE = {".c", ".h", ".py", ".pyi", ".sh", ".cmake", ".toml"}

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from support import repo
 
 HEADERS = repo.sources("include", ".h")
