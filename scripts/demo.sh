@@ -6,4 +6,4 @@ source "$(dirname "$0")/common.sh"
 
 scripts/bootstrap.sh demo
 scripts/install.sh
-exec "$venv_python" scripts/demo.py
+exec "$venv_python" examples/demo
