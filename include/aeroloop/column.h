@@ -36,10 +36,13 @@ typedef struct aero_field {
     bool is_array;     /* a sub-array: filled from a blob or from a list of numbers */
     bool swap;         /* elements are in the other byte order than the machine's */
     size_t offset;     /* bytes from the start of the row */
+    bool exact;        /* BYTES: a shorter value is an error when strict ('V'; a reader
+                          of 'S' drops the padding anyway) */
 } aero_field;
 
-/* Fields must lie inside `row_size` and must not overlap: AERO_ERR_ARGUMENT.
- * `allocator` may be NULL and is copied. */
+/* Fields must lie inside `row_size`, must not overlap and must have different names:
+ * AERO_ERR_ARGUMENT. A sub-array has numbers or bools as elements. `allocator` may be
+ * NULL and is copied; a fill of more than 4,096 fields takes its scratch from it. */
 AERO_API aero_status aero_plan_new(const aero_allocator *allocator,
                                    const aero_field *fields, size_t field_count,
                                    size_t row_size, aero_plan **out_plan,
@@ -49,13 +52,16 @@ AERO_API void aero_plan_unref(aero_plan *plan);
 AERO_API size_t aero_plan_field_count(const aero_plan *plan);
 
 typedef enum aero_fill_flag {
-    AERO_FILL_STRICT =
-        1 << 0, /* cuts, roundings, missing bins, unknown bins are errors */
-    AERO_FILL_CLIP = 1 << 1, /* numbers out of range become the nearest limit */
-    AERO_FILL_ZEROED =
-        1 << 2, /* the memory holds zeros already: absent cells are skipped */
-    AERO_FILL_LENIENT =
-        1 << 3, /* a wrong type is an absent cell, not an error (validity) */
+    /* Cuts, roundings, zero-fills, missing bins, unknown bins and failed rows are
+     * errors. */
+    AERO_FILL_STRICT = 1 << 0,
+    /* Numbers out of range become the nearest limit, also when strict; NaN has none. */
+    AERO_FILL_CLIP = 1 << 1,
+    /* The memory holds zeros already: absent cells are skipped. */
+    AERO_FILL_ZEROED = 1 << 2,
+    /* A wrong type is an absent cell, not an error. Needs `validity`, which tells them
+     * apart; without effect when strict. */
+    AERO_FILL_LENIENT = 1 << 3,
 } aero_fill_flag;
 
 typedef struct aero_fill {
@@ -88,6 +94,8 @@ typedef enum aero_fill_error_kind {
     AERO_FILL_UNKNOWN,    /* strict: a bin that no field names; `field` is SIZE_MAX */
     AERO_FILL_FAILED_ROW, /* strict: the row has no record */
     AERO_FILL_BAD_BYTES,  /* the wire value is broken */
+    AERO_FILL_SHORT,      /* strict: blob or list shorter than the sub-array, or than
+                             the field if that is exact */
 } aero_fill_error_kind;
 
 /* The first cell that could not be filled. */
@@ -97,13 +105,19 @@ typedef struct aero_fill_error {
     size_t field;     /* index in the plan, SIZE_MAX if none */
     uint8_t particle; /* of the bin */
     int64_t integer;  /* the value, if it was an integer or a bool */
-    double number;    /* the value, if it was a float */
+    double number;    /* the value, if it was a float; with INT_OVERFLOW `integer` is
+                         then the number without its fraction */
     char bin[AERO_BIN_NAME_MAX + 1];
 } aero_fill_error;
 
-/* Writes every row of the batch. Absent cells become zeros. AERO_ERR_TYPE when a cell
- * cannot be filled: `out_error` (may be NULL) says which, and the memory holds what was
- * written so far. AERO_ERR_ARGUMENT when the memory is smaller than the batch. */
+/* Writes every row of the batch, and nothing between its fields. Absent cells become
+ * zeros. A blob in a sub-array is copied as it is, whatever the byte order of the
+ * field; the elements of a list are converted one by one, a nil to zero. A bin that
+ * comes twice counts as it came last.
+ *
+ * AERO_ERR_TYPE when a cell cannot be filled: `out_error` (may be NULL) says which, and
+ * the memory holds what was written so far. AERO_ERR_ARGUMENT when the memory is
+ * smaller than the batch. */
 AERO_API aero_status aero_column_fill(const aero_batch *batch, const aero_plan *plan,
                                       const aero_fill *fill,
                                       aero_fill_error *out_error);
