@@ -37,8 +37,8 @@ endif()
 if(aero_missing)
   list(JOIN aero_missing " " aero_missing)
   message(FATAL_ERROR
-    "aeroloop cannot be built: this machine lacks packages.\n"
-    "Debian or Ubuntu:  apt-get install ${aero_missing}\n"
+    "aeroloop cannot be built: this machine lacks packages. On Debian or Ubuntu:\n"
+    "  apt-get install ${aero_missing}\n"
     "Elsewhere: a C compiler, pkg-config, libuv 1.42 or newer with its headers, "
     "cmocka for the tests, and the headers of CPython 3.10 or newer for the extension.")
 endif()
