@@ -165,11 +165,7 @@ slot_learn(const fill_state *state, fill_slot *slot, const uint8_t *op, aeroi_na
     uint8_t put = op[5] == AERO_PARTICLE_FLOAT     ? column->put_float
                   : op[5] == AERO_PARTICLE_INTEGER ? column->put_int
                                                    : AEROI_PUT_CELL;
-    /* The short ways do not see what is rounded. */
-    bool rounds = put == AEROI_PUT_DOUBLE_F4 || put == AEROI_PUT_INT_F4 ||
-                  put == AEROI_PUT_INT_F8;
-    slot->put = rounds && (state->flags & AERO_FILL_STRICT) != 0 ? AEROI_PUT_CELL
-                                                                 : (aeroi_put)put;
+    slot->put = (aeroi_put)put;
     slot->offset = column->offset;
 }
 
@@ -189,10 +185,11 @@ slot_replace(fill_state *state, size_t position, const uint8_t *op, aeroi_name r
     return slot;
 }
 
-/* The short ways: 8 bytes of a number into a cell of the field's own byte order. False
- * when the value is not of the common kind: cell_write then does the work. */
+/* The short ways: 8 bytes of a number into a cell of the machine's byte order. False
+ * when the value is not of the common kind or might be an error: cell_write then does
+ * the work. */
 static inline bool
-number_write(aeroi_put put, const uint8_t *value, uint8_t *cell)
+number_write(aeroi_put put, const uint8_t *value, uint8_t *cell, bool strict)
 {
     uint64_t bits = aeroi_load_be64(value);
     switch (put) {
@@ -203,6 +200,9 @@ number_write(aeroi_put put, const uint8_t *value, uint8_t *cell)
         double number;
         memcpy(&number, &bits, sizeof number);
         float narrow = (float)number;
+        if (strict && (double)narrow != number) {
+            return false;
+        }
         memcpy(cell, &narrow, sizeof narrow);
         return true;
     }
@@ -224,11 +224,17 @@ number_write(aeroi_put put, const uint8_t *value, uint8_t *cell)
         return true;
     }
     case AEROI_PUT_INT_F8: {
+        if (strict) {
+            return false;
+        }
         double number = (double)(int64_t)bits;
         memcpy(cell, &number, sizeof number);
         return true;
     }
     case AEROI_PUT_INT_F4: {
+        if (strict) {
+            return false;
+        }
         float number = (float)(int64_t)bits;
         memcpy(cell, &number, sizeof number);
         return true;
@@ -246,6 +252,7 @@ ops_write(fill_state *state, const uint8_t *ops, size_t ops_len, uint8_t *row)
 {
     const uint8_t *op = ops;
     size_t left = ops_len;
+    bool strict = (state->flags & AERO_FILL_STRICT) != 0;
     fill_slot spare;
     for (size_t position = 0; left != 0; position++) {
         if (left < AEROI_OP_HEADER_SIZE) {
@@ -272,7 +279,7 @@ ops_write(fill_state *state, const uint8_t *ops, size_t ops_len, uint8_t *row)
         if (slot->put != AEROI_PUT_SKIP) {
             const uint8_t *value = op + OP_SIZE_WORD + slot->head;
             if (len == sizeof(uint64_t) &&
-                number_write(slot->put, value, row + slot->offset)) {
+                number_write(slot->put, value, row + slot->offset, strict)) {
                 uint32_t *mark = &state->marks[slot->column];
                 state->written += *mark != state->generation;
                 *mark = state->generation;
@@ -284,7 +291,7 @@ ops_write(fill_state *state, const uint8_t *ops, size_t ops_len, uint8_t *row)
                 }
             }
         }
-        else if ((state->flags & AERO_FILL_STRICT) != 0) {
+        else if (strict) {
             return fill_fail(state, AERO_FILL_UNKNOWN, SIZE_MAX, op);
         }
         op += OP_SIZE_WORD + (size_t)size;
