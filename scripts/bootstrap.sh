@@ -113,11 +113,13 @@ main() {
         [ -z "$missing" ] || die "still missing after the installation: $missing"
     fi
 
-    if ! { [ -x "$venv_python" ] && "$venv_python" -c 'import pip' 2>/dev/null; }; then
+    # The file is the last step's: an interrupted run begins anew.
+    if ! { [ -f "$venv/.complete" ] && "$venv_python" -c 'import pip' 2>/dev/null; }; then
         python=$(find_python)
         say "Making $venv with $("$python" -V)"
         "$python" -m venv --clear "$venv"
         "$venv_python" -m pip install --quiet --disable-pip-version-check "pip==$pip_version"
+        touch "$venv/.complete"
     fi
     install_group build
     # Older distributions: a newer cmake goes into the private environment.
