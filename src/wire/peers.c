@@ -125,25 +125,10 @@ peer_hosts_take(aeroi_reader *reader, uint16_t default_port, aeroi_peer *out)
     return take_char(reader, ']') ? AERO_OK : AERO_ERR_PROTOCOL;
 }
 
-aero_status
-aeroi_peers_next(aeroi_peers_iter *iter, aeroi_peer *out)
+/* "[<id>,<tls name>,[<host>,...]]" */
+static aero_status
+peer_take(aeroi_reader *reader, uint16_t default_port, aeroi_peer *out)
 {
-    aeroi_reader *reader = &iter->reader_;
-    if (reader->next == NULL) {
-        return AERO_ERR_END; /* the list was complete before */
-    }
-    bool comma = !iter->first_ && take_char(reader, ',');
-    if (!comma && take_char(reader, ']')) {
-        if (reader->next != reader->end) {
-            return AERO_ERR_PROTOCOL;
-        }
-        aeroi_reader_init(reader, NULL, 0);
-        return AERO_ERR_END;
-    }
-    if (!comma && !iter->first_) {
-        return AERO_ERR_PROTOCOL;
-    }
-    iter->first_ = false;
     if (!take_char(reader, '[')) {
         return AERO_ERR_PROTOCOL;
     }
@@ -161,9 +146,35 @@ aeroi_peers_next(aeroi_peers_iter *iter, aeroi_peer *out)
     if (take_char(reader, ']')) {
         return AERO_OK;
     }
-    aero_status status = peer_hosts_take(reader, iter->default_port, out);
+    aero_status status = peer_hosts_take(reader, default_port, out);
     if (status != AERO_OK) {
         return status;
     }
     return take_char(reader, ']') ? AERO_OK : AERO_ERR_PROTOCOL;
+}
+
+aero_status
+aeroi_peers_next(aeroi_peers_iter *iter, aeroi_peer *out)
+{
+    aeroi_reader reader = iter->reader_;
+    if (reader.next == NULL) {
+        return AERO_ERR_END; /* the list was complete before */
+    }
+    bool comma = !iter->first_ && take_char(&reader, ',');
+    if (!comma && take_char(&reader, ']')) {
+        if (reader.next != reader.end) {
+            return AERO_ERR_PROTOCOL;
+        }
+        aeroi_reader_init(&iter->reader_, NULL, 0);
+        return AERO_ERR_END;
+    }
+    if (!comma && !iter->first_) {
+        return AERO_ERR_PROTOCOL;
+    }
+    aero_status status = peer_take(&reader, iter->default_port, out);
+    if (status == AERO_OK) {
+        iter->first_ = false;
+        iter->reader_ = reader;
+    }
+    return status;
 }
