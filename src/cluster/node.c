@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/node.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "cluster/cluster.h"
+
+static aeroi_node_pool *
+outer_pool(aeroi_pool *pool)
+{
+    return AEROI_CONTAINER(pool, aeroi_node_pool, pool);
+}
+
+static void
+on_shed(aeroi_task *task)
+{
+    aeroi_node_pool *pool = AEROI_CONTAINER(task, aeroi_node_pool, shed_task);
+    atomic_store_explicit(&pool->shed_sent, false, memory_order_release);
+    aeroi_pool_shed(&pool->pool);
+    aeroi_node_unref(pool->pool.owner);
+}
+
+/* A worker has waiters and no connection: the others may sit on idle ones. */
+static void
+on_starving(aeroi_pool *starving)
+{
+    aeroi_node *node = starving->owner;
+    for (size_t i = 0; i < node->pool_count; i++) {
+        aeroi_node_pool *pool = &node->pools[i];
+        /* Pairs with the release in on_shed: the task is free again. */
+        if (&pool->pool == starving ||
+            atomic_exchange_explicit(&pool->shed_sent, true, memory_order_acquire)) {
+            continue;
+        }
+        (void)aeroi_node_ref(node);
+        aeroi_loop_submit(pool->pool.loop, &pool->shed_task);
+    }
+}
+
+static void
+on_drained(aeroi_pool *drained)
+{
+    aeroi_node_pool *pool = outer_pool(drained);
+    aeroi_node *node = drained->owner;
+    aeroi_worker_pool_drained(pool->worker, pool);
+    aeroi_node_unref(node); /* of the attach */
+}
+
+static void
+on_attach(aeroi_task *task)
+{
+    aeroi_node_pool *pool = AEROI_CONTAINER(task, aeroi_node_pool, attach_task);
+    aeroi_list_push_back(&pool->worker->pools, &pool->node);
+    if (pool->worker->closing) {
+        aeroi_node *node = aeroi_node_ref(pool->pool.owner);
+        aeroi_pool_close(&pool->pool);
+        aeroi_node_unref(node);
+        return;
+    }
+    aeroi_pool_maintain(&pool->pool, aeroi_clock_ns());
+}
+
+static void
+on_detach(aeroi_task *task)
+{
+    aeroi_node_pool *pool = AEROI_CONTAINER(task, aeroi_node_pool, detach_task);
+    aeroi_node *node = pool->pool.owner;
+    aeroi_pool_close(&pool->pool);
+    aeroi_node_unref(node);
+}
+
+static uint32_t
+share_of(uint32_t total, uint32_t index, uint32_t count)
+{
+    return total / count + (index < total % count ? 1 : 0);
+}
+
+static void
+init_pool(aeroi_node *node, size_t index)
+{
+    aeroi_cluster *cluster = node->cluster;
+    const aeroi_settings *settings = cluster->settings;
+    aeroi_node_pool *pool = &node->pools[index];
+    aeroi_pool_limits limits = {
+        .max_conns = settings->max_conns_per_node,
+        .min_conns = share_of(settings->min_conns_per_node, (uint32_t)index,
+                              cluster->worker_count),
+        .idle_ns = settings->idle_ns,
+        .connect_timeout_ns = settings->connect_timeout_ns,
+    };
+    pool->worker = &cluster->workers[index];
+    aeroi_list_init(&pool->node);
+    pool->attach_task.run_cb = on_attach;
+    pool->detach_task.run_cb = on_detach;
+    pool->shed_task.run_cb = on_shed;
+    aeroi_pool_init(&pool->pool, node, pool->worker->loop, cluster->chunks,
+                    &node->address, &limits, &node->conns, on_starving, on_drained);
+}
+
+aero_status
+aeroi_node_new(aeroi_cluster *cluster, const char *name, size_t name_len,
+               const aeroi_address *address, aeroi_node **out)
+{
+    *out = NULL;
+    size_t count = cluster->worker_count;
+    aeroi_node *node = aeroi_calloc(&cluster->allocator, 1,
+                                    sizeof *node + count * sizeof node->pools[0]);
+    if (node == NULL) {
+        return AERO_ERR_NO_MEMORY;
+    }
+    node->cluster = aeroi_cluster_ref(cluster);
+    memcpy(node->name, name, name_len);
+    node->address = *address;
+    aeroi_address_format(address, node->address_text);
+    atomic_init(&node->refs, 1);
+    atomic_init(&node->active, true);
+    atomic_init(&node->answering, true);
+    node->partition_generation = -1;
+    node->pool_count = count;
+    for (size_t i = 0; i < count; i++) {
+        init_pool(node, i);
+    }
+    *out = node;
+    return AERO_OK;
+}
+
+aeroi_node *
+aeroi_node_ref(aeroi_node *node)
+{
+    atomic_fetch_add_explicit(&node->refs, 1, memory_order_relaxed);
+    return node;
+}
+
+void
+aeroi_node_unref(aeroi_node *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    /* Pairs with the release of the other unrefs. */
+    if (atomic_fetch_sub_explicit(&node->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    aeroi_cluster *cluster = node->cluster;
+    aeroi_free(&cluster->allocator, node);
+    aeroi_cluster_unref(cluster);
+}
+
+void
+aeroi_node_attach(aeroi_node *node)
+{
+    for (size_t i = 0; i < node->pool_count; i++) {
+        (void)aeroi_node_ref(node); /* until the pool is drained */
+        aeroi_loop_submit(node->pools[i].pool.loop, &node->pools[i].attach_task);
+    }
+}
+
+void
+aeroi_node_detach(aeroi_node *node)
+{
+    atomic_store_explicit(&node->active, false, memory_order_relaxed);
+    for (size_t i = 0; i < node->pool_count; i++) {
+        (void)aeroi_node_ref(node);
+        aeroi_loop_submit(node->pools[i].pool.loop, &node->pools[i].detach_task);
+    }
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/pool.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+/* Connects under way at once: a burst of commands on a slow node must not become a
+ * burst of connects (each costs the server a thread's attention). */
+#define OPENING_MAX 16
+/* How soon a pool without any connection asks again for a place. */
+#define RETRY_NS (5 * AEROI_NS_PER_MS)
+
+static void
+check_drained(aeroi_pool *pool)
+{
+    if (pool->closing && aeroi_pool_is_empty(pool)) {
+        pool->drained_cb(pool);
+    }
+}
+
+static bool
+take_place(aeroi_pool *pool)
+{
+    uint32_t open = atomic_load_explicit(pool->node_conns, memory_order_relaxed);
+    while (open < pool->limits.max_conns) {
+        if (atomic_compare_exchange_weak_explicit(pool->node_conns, &open, open + 1,
+                                                  memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+give_place_back(aeroi_pool *pool)
+{
+    atomic_fetch_sub_explicit(pool->node_conns, 1, memory_order_relaxed);
+}
+
+static void on_connected(aeroi_conn *conn, aero_status status, int system_error);
+static void on_idle(aeroi_conn *conn);
+static void on_closed(aeroi_conn *conn);
+
+static const aeroi_conn_events pool_events = {
+    .connected_cb = on_connected,
+    .idle_cb = on_idle,
+    .closed_cb = on_closed,
+};
+
+/* Begins one connect. False when there is no place, or no descriptor or memory. */
+static bool
+open_one(aeroi_pool *pool)
+{
+    if (!take_place(pool)) {
+        return false;
+    }
+    uint64_t deadline = aeroi_clock_ns() + pool->limits.connect_timeout_ns;
+    aeroi_conn *conn;
+    if (aeroi_conn_open(pool->loop, pool->chunks, &pool->address, deadline,
+                        &pool_events, pool, &conn) != AERO_OK) {
+        give_place_back(pool);
+        return false;
+    }
+    aeroi_list_push_back(&pool->opening, &conn->node);
+    pool->opening_count++;
+    return true;
+}
+
+/* Opens connections for those who wait. */
+static void
+open_for_waiters(aeroi_pool *pool)
+{
+    while (!pool->closing && pool->opening_count < pool->waiter_count &&
+           pool->opening_count < OPENING_MAX) {
+        if (!open_one(pool)) {
+            break;
+        }
+    }
+    if (pool->waiter_count != 0 && pool->opening_count == 0) {
+        /* Without a connection of its own nothing would ever wake the waiters. */
+        if (pool->busy_count == 0) {
+            pool->starving_cb(pool);
+        }
+        aeroi_timer_set(pool->loop, &pool->retry, aeroi_clock_ns() + RETRY_NS);
+    }
+}
+
+static void
+on_retry(aeroi_timer *timer)
+{
+    aeroi_pool *pool = AEROI_CONTAINER(timer, aeroi_pool, retry);
+    open_for_waiters(pool);
+}
+
+static aeroi_waiter *
+pop_waiter(aeroi_pool *pool)
+{
+    aeroi_list *node = aeroi_list_pop_front(&pool->waiters);
+    if (node == NULL) {
+        return NULL;
+    }
+    pool->waiter_count--;
+    return AEROI_CONTAINER(node, aeroi_waiter, node);
+}
+
+static void
+lend(aeroi_pool *pool, aeroi_conn *conn)
+{
+    conn->lent = true;
+    aeroi_list_push_back(&pool->busy, &conn->node);
+    pool->busy_count++;
+}
+
+/* A connection has nothing to do. */
+static void
+settle(aeroi_pool *pool, aeroi_conn *conn)
+{
+    if (pool->closing) {
+        aeroi_list_push_front(&pool->idle, &conn->node);
+        pool->idle_count++;
+        aeroi_conn_drop(conn);
+        return;
+    }
+    aeroi_waiter *waiter = pop_waiter(pool);
+    if (waiter == NULL) {
+        aeroi_list_push_front(&pool->idle, &conn->node);
+        pool->idle_count++;
+        return;
+    }
+    lend(pool, conn);
+    waiter->ready_cb(waiter, conn, AERO_OK, 0);
+}
+
+static void
+on_connected(aeroi_conn *conn, aero_status status, int system_error)
+{
+    aeroi_pool *pool = conn->owner;
+    aeroi_list_remove(&conn->node);
+    pool->opening_count--;
+    if (status == AERO_OK) {
+        settle(pool, conn);
+        return;
+    }
+    give_place_back(pool);
+    aeroi_waiter *waiter = pop_waiter(pool);
+    if (waiter != NULL) {
+        waiter->ready_cb(waiter, NULL, AERO_ERR_CONNECTION, system_error);
+    }
+    open_for_waiters(pool);
+    check_drained(pool);
+}
+
+static void
+on_idle(aeroi_conn *conn)
+{
+    aeroi_pool *pool = conn->owner;
+    aeroi_list_remove(&conn->node);
+    conn->lent = false;
+    pool->busy_count--;
+    settle(pool, conn);
+}
+
+static void
+on_closed(aeroi_conn *conn)
+{
+    aeroi_pool *pool = conn->owner;
+    aeroi_list_remove(&conn->node);
+    if (conn->lent) {
+        pool->busy_count--;
+    }
+    else {
+        pool->idle_count--;
+    }
+    give_place_back(pool);
+    open_for_waiters(pool);
+    check_drained(pool);
+}
+
+void
+aeroi_pool_init(aeroi_pool *pool, void *owner, aeroi_loop *loop,
+                aeroi_chunk_cache *chunks, const aeroi_address *address,
+                const aeroi_pool_limits *limits, _Atomic uint32_t *node_conns,
+                void (*starving_cb)(aeroi_pool *pool),
+                void (*drained_cb)(aeroi_pool *pool))
+{
+    memset(pool, 0, sizeof *pool);
+    pool->owner = owner;
+    pool->loop = loop;
+    pool->chunks = chunks;
+    pool->address = *address;
+    pool->limits = *limits;
+    pool->node_conns = node_conns;
+    pool->starving_cb = starving_cb;
+    pool->drained_cb = drained_cb;
+    aeroi_list_init(&pool->idle);
+    aeroi_list_init(&pool->waiters);
+    aeroi_list_init(&pool->busy);
+    aeroi_list_init(&pool->opening);
+    aeroi_timer_init(&pool->retry, on_retry);
+}
+
+aeroi_conn *
+aeroi_pool_get(aeroi_pool *pool, aeroi_waiter *waiter)
+{
+    AERO_ON_LOOP(pool->loop);
+    while (pool->idle_count != 0) {
+        aeroi_conn *conn = AEROI_CONTAINER(pool->idle.next, aeroi_conn, node);
+        if (aeroi_conn_is_stale(conn)) {
+            aeroi_conn_drop(conn);
+            continue;
+        }
+        aeroi_list_remove(&conn->node);
+        pool->idle_count--;
+        lend(pool, conn);
+        return conn;
+    }
+    aeroi_list_push_back(&pool->waiters, &waiter->node);
+    pool->waiter_count++;
+    open_for_waiters(pool);
+    return NULL;
+}
+
+void
+aeroi_pool_cancel(aeroi_pool *pool, aeroi_waiter *waiter)
+{
+    aeroi_list_remove(&waiter->node);
+    pool->waiter_count--;
+}
+
+void
+aeroi_pool_shed(aeroi_pool *pool)
+{
+    if (pool->idle_count != 0 && pool->waiter_count == 0) {
+        /* The oldest: it is the least likely to be warm. */
+        aeroi_conn_drop(AEROI_CONTAINER(pool->idle.prev, aeroi_conn, node));
+    }
+}
+
+void
+aeroi_pool_maintain(aeroi_pool *pool, uint64_t now_ns)
+{
+    if (pool->closing) {
+        return;
+    }
+    while (pool->limits.idle_ns != 0 && pool->idle_count != 0 &&
+           pool->idle_count + pool->busy_count > pool->limits.min_conns) {
+        aeroi_conn *conn = AEROI_CONTAINER(pool->idle.prev, aeroi_conn, node);
+        if (now_ns - conn->idle_since_ns < pool->limits.idle_ns) {
+            break;
+        }
+        aeroi_conn_drop(conn);
+    }
+    while (pool->idle_count + pool->busy_count + pool->opening_count <
+               pool->limits.min_conns &&
+           pool->opening_count < OPENING_MAX) {
+        if (!open_one(pool)) {
+            break;
+        }
+    }
+}
+
+static void
+drop_opening(aeroi_pool *pool)
+{
+    aeroi_list *node;
+    while ((node = aeroi_list_pop_front(&pool->opening)) != NULL) {
+        pool->opening_count--;
+        give_place_back(pool);
+        aeroi_conn_drop(AEROI_CONTAINER(node, aeroi_conn, node));
+    }
+}
+
+void
+aeroi_pool_close(aeroi_pool *pool)
+{
+    AERO_ON_LOOP(pool->loop);
+    if (pool->closing) {
+        return;
+    }
+    pool->closing = true;
+    aeroi_timer_clear(pool->loop, &pool->retry);
+    aeroi_waiter *waiter;
+    while ((waiter = pop_waiter(pool)) != NULL) {
+        waiter->ready_cb(waiter, NULL, AERO_ERR_CONNECTION, 0);
+    }
+    drop_opening(pool);
+    if (aeroi_pool_is_empty(pool)) {
+        pool->drained_cb(pool);
+        return;
+    }
+    while (pool->idle_count != 0) {
+        aeroi_conn_drop(AEROI_CONTAINER(pool->idle.next, aeroi_conn, node));
+    }
+}
+
+bool
+aeroi_pool_is_empty(const aeroi_pool *pool)
+{
+    return pool->idle_count == 0 && pool->busy_count == 0 && pool->opening_count == 0;
+}

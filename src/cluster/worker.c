@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster/worker.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "cluster/cluster.h"
+
+static void
+set_maintain_timer(aeroi_worker *worker, uint64_t now_ns)
+{
+    aeroi_timer_set(worker->loop, &worker->maintain_timer,
+                    now_ns + worker->cluster->settings->tend_interval_ns);
+}
+
+static void
+on_maintain(aeroi_timer *timer)
+{
+    aeroi_worker *worker = AEROI_CONTAINER(timer, aeroi_worker, maintain_timer);
+    uint64_t now = aeroi_clock_ns();
+    aeroi_list *next;
+    for (aeroi_list *node = worker->pools.next; node != &worker->pools; node = next) {
+        next = node->next;
+        aeroi_pool_maintain(&AEROI_CONTAINER(node, aeroi_node_pool, node)->pool, now);
+    }
+    set_maintain_timer(worker, now);
+}
+
+static void
+on_start(aeroi_task *task)
+{
+    aeroi_worker *worker = AEROI_CONTAINER(task, aeroi_worker, start_task);
+    set_maintain_timer(worker, aeroi_clock_ns());
+}
+
+static void
+check_closed(aeroi_worker *worker)
+{
+    if (worker->closing && !worker->closed && aeroi_list_empty(&worker->pools)) {
+        worker->closed = true;
+        aeroi_map_unref(worker->map);
+        worker->map = NULL;
+        aeroi_cluster_part_closed(worker->cluster);
+    }
+}
+
+static void
+on_close(aeroi_task *task)
+{
+    aeroi_worker *worker = AEROI_CONTAINER(task, aeroi_worker, close_task);
+    worker->closing = true;
+    aeroi_timer_clear(worker->loop, &worker->maintain_timer);
+    aeroi_list *node;
+    while ((node = aeroi_list_pop_front(&worker->users)) != NULL) {
+        aeroi_user *user = AEROI_CONTAINER(node, aeroi_user, node);
+        user->cancel_cb(user);
+    }
+    aeroi_list *next;
+    for (node = worker->pools.next; node != &worker->pools; node = next) {
+        next = node->next; /* a pool that is drained leaves the list */
+        aeroi_pool *pool = &AEROI_CONTAINER(node, aeroi_node_pool, node)->pool;
+        aeroi_node *owner = aeroi_node_ref(pool->owner);
+        aeroi_pool_close(pool);
+        aeroi_node_unref(owner);
+    }
+    check_closed(worker);
+}
+
+void
+aeroi_worker_init(aeroi_worker *worker, aeroi_cluster *cluster, aeroi_loop *loop,
+                  uint32_t index)
+{
+    memset(worker, 0, sizeof *worker);
+    worker->cluster = cluster;
+    worker->loop = loop;
+    worker->index = index;
+    aeroi_list_init(&worker->users);
+    aeroi_list_init(&worker->pools);
+    aeroi_timer_init(&worker->maintain_timer, on_maintain);
+    worker->start_task.run_cb = on_start;
+    worker->close_task.run_cb = on_close;
+}
+
+void
+aeroi_worker_start(aeroi_worker *worker)
+{
+    aeroi_loop_submit(worker->loop, &worker->start_task);
+}
+
+void
+aeroi_worker_close(aeroi_worker *worker)
+{
+    aeroi_loop_submit(worker->loop, &worker->close_task);
+}
+
+const aeroi_map *
+aeroi_worker_map(aeroi_worker *worker)
+{
+    aeroi_cluster *cluster = worker->cluster;
+    /* Pairs with the release in aeroi_cluster_publish. */
+    uint32_t version =
+        atomic_load_explicit(&cluster->map_version, memory_order_acquire);
+    if (version != worker->map_version) {
+        aeroi_map_unref(worker->map);
+        worker->map = aeroi_cluster_get_map(cluster);
+        worker->map_version = version;
+    }
+    return worker->map;
+}
+
+void
+aeroi_worker_pool_drained(aeroi_worker *worker, aeroi_node_pool *pool)
+{
+    aeroi_list_remove(&pool->node);
+    check_closed(worker);
+}
