@@ -25,5 +25,7 @@ aeroi_clock_deadline(uint64_t now_ns, uint32_t timeout_ms)
     if (timeout_ms == 0) {
         return AEROI_NO_DEADLINE;
     }
-    return now_ns + (uint64_t)timeout_ms * AEROI_NS_PER_MS;
+    uint64_t timeout_ns = (uint64_t)timeout_ms * AEROI_NS_PER_MS;
+    return timeout_ns < AEROI_NO_DEADLINE - now_ns ? now_ns + timeout_ns
+                                                   : AEROI_NO_DEADLINE;
 }
