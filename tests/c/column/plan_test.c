@@ -226,6 +226,30 @@ many_names_are_found(void **state)
     free(names);
 }
 
+/* A full index would be searched for ever. */
+static void
+the_index_always_has_room(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = 256
+    };
+    aero_field fields[COUNT];
+    char names[COUNT][8];
+    for (size_t count = 1; count <= COUNT; count++) {
+        (void)snprintf(names[count - 1], sizeof names[0], "f%zu", count);
+        fields[count - 1] = field_of(names[count - 1], AERO_FIELD_INT, 1, count - 1);
+        aero_plan *plan = plan_of(fields, count, count);
+        size_t empty = 0;
+        for (size_t i = 0; i <= plan->entry_mask; i++) {
+            empty += plan->entries[i].column_plus_1 == 0;
+        }
+        assert_true(empty * 2 > plan->entry_mask);
+        assert_int_equal(aeroi_plan_find(plan, packed("absent", 6)), AEROI_NO_COLUMN);
+        aero_plan_unref(plan);
+    }
+}
+
 static void
 every_allocation_may_fail(void **state)
 {
@@ -268,6 +292,7 @@ main(void)
         cmocka_unit_test(names_must_differ),
         cmocka_unit_test(names_of_every_length_are_found),
         cmocka_unit_test(many_names_are_found),
+        cmocka_unit_test(the_index_always_has_room),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
