@@ -14,12 +14,18 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 [ ${#targets[@]} -gt 0 ] || die "no fuzz target was built"
 for target in "${targets[@]}"; do
-    say "$target for $seconds s"
-    corpus=build/fuzz-corpus/$target
+    name=${target%_fuzz}
+    corpus=build/fuzz-corpus/$name
+    seeds=tests/fuzz/corpus/$name
+    log=build/fuzz-corpus/$name.log
     mkdir -p "$corpus"
-    seeds=tests/fuzz/corpus/${target%_fuzz}
-    build/fuzz/tests/fuzz/"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -print_final_stats=1 -verbosity=0 -artifact_prefix="$corpus/crash-" \
-        "$corpus" $([ -d "$seeds" ] && echo "$seeds")
+    say "$name, $seconds s"
+    if ! build/fuzz/tests/fuzz/"$target" -max_total_time="$seconds" -timeout=10 \
+        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="build/fuzz-corpus/$name-" \
+        "$corpus" "$seeds" >"$log" 2>&1; then
+        cat "$log"
+        die "$name: a finding; the input is beside $log"
+    fi
+    sed -n 's/^stat::number_of_executed_units: */    inputs tried: /p' "$log"
 done
 say "No finding in ${#targets[@]} targets"
