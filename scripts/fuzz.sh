@@ -18,11 +18,13 @@ for target in "${targets[@]}"; do
     corpus=build/fuzz-corpus/$name
     seeds=tests/fuzz/corpus/$name
     log=build/fuzz-corpus/$name.log
+    corpora=("$corpus")
     mkdir -p "$corpus"
+    [ ! -d "$seeds" ] || corpora+=("$seeds")
     say "$name, $seconds s"
     if ! build/fuzz/tests/fuzz/"$target" -max_total_time="$seconds" -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="build/fuzz-corpus/$name-" \
-        "$corpus" "$seeds" >"$log" 2>&1; then
+        "${corpora[@]}" >"$log" 2>&1; then
         cat "$log"
         die "$name: a finding; the input is beside $log"
     fi
