@@ -38,7 +38,7 @@ void aeroi_buf_put_str(aeroi_buf *buf, const char *text);
 void aeroi_buf_printf(aeroi_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A reader over borrowed bytes. */
+/* A reader over borrowed bytes. `next` is never NULL. */
 typedef struct aeroi_reader {
     const uint8_t *next;
     const uint8_t *end;
@@ -47,7 +47,8 @@ typedef struct aeroi_reader {
 static inline void
 aeroi_reader_init(aeroi_reader *reader, const void *data, size_t len)
 {
-    reader->next = (const uint8_t *)data;
+    /* NULL and 0 are a reader over nothing: even adding 0 to NULL is undefined in C. */
+    reader->next = data != NULL ? (const uint8_t *)data : (const uint8_t *)"";
     reader->end = reader->next + len;
 }
 

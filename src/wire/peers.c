@@ -165,7 +165,7 @@ aeroi_peers_next(aeroi_peers_iter *iter, aeroi_peer *out)
         if (reader.next != reader.end) {
             return AERO_ERR_PROTOCOL;
         }
-        aeroi_reader_init(&iter->reader_, NULL, 0);
+        iter->reader_.next = NULL;
         return AERO_ERR_END;
     }
     if (!comma && !iter->first_) {

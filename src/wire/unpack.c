@@ -27,8 +27,10 @@ typedef struct ext {
 void
 aero_unpacker_init(aero_unpacker *unpacker, const void *data, size_t len)
 {
-    unpacker->next_ = data;
-    unpacker->end_ = unpacker->next_ + len;
+    aeroi_reader reader;
+    aeroi_reader_init(&reader, data, len);
+    unpacker->next_ = reader.next;
+    unpacker->end_ = reader.end;
     unpacker->depth_ = 0;
     unpacker->left_[0] = 1;
 }

@@ -168,6 +168,17 @@ reader_stays_when_there_is_too_little(void **state)
     }
 }
 
+static void
+reader_of_nothing_is_empty(void **state)
+{
+    (void)state;
+    aeroi_reader reader;
+    aeroi_reader_init(&reader, NULL, 0);
+    assert_int_equal(aeroi_reader_left(&reader), 0);
+    assert_null(aeroi_reader_take(&reader, 1));
+    assert_non_null(aeroi_reader_take(&reader, 0));
+}
+
 int
 main(void)
 {
@@ -178,6 +189,7 @@ main(void)
         cmocka_unit_test(first_failure_is_kept),
         cmocka_unit_test(absurd_lengths_fail),
         cmocka_unit_test(reader_takes_numbers),
+        cmocka_unit_test(reader_of_nothing_is_empty),
         cmocka_unit_test(reader_stays_when_there_is_too_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,16 @@ depth_has_a_limit(void **state)
 }
 
 static void
+no_bytes_are_no_value(void **state)
+{
+    (void)state;
+    aero_unpacker unpacker;
+    aero_event event;
+    aero_unpacker_init(&unpacker, NULL, 0);
+    assert_int_equal(aero_unpacker_next(&unpacker, &event), AERO_ERR_PROTOCOL);
+}
+
+static void
 unpacker_fits_on_a_stack(void **state)
 {
     (void)state;
@@ -305,6 +315,7 @@ main(void)
         cmocka_unit_test(vectors_are_read),
         cmocka_unit_test(broken_bytes_are_refused),
         cmocka_unit_test(depth_has_a_limit),
+        cmocka_unit_test(no_bytes_are_no_value),
         cmocka_unit_test(unpacker_fits_on_a_stack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
