@@ -30,7 +30,8 @@ AERO_API void *aero_operation_user_data(const aero_operation *operation);
 AERO_API bool aero_operation_done(const aero_operation *operation);
 
 /* Waits until the operation is done. UINT64_MAX waits for ever. AERO_ERR_TIMEOUT when
- * it is not done after `timeout_ms`; the operation goes on. */
+ * it is not done after `timeout_ms`; the operation goes on. AERO_ERR_STATE at once in a
+ * forked child for an operation of its parent. */
 AERO_API aero_status aero_operation_wait(aero_operation *operation,
                                          uint64_t timeout_ms);
 

@@ -132,7 +132,7 @@ enum {
 #undef AERO_STATUS_ENUM_
 
 #define AERO_ERROR_MESSAGE_SIZE 256
-#define AERO_ERROR_NODE_SIZE 64
+#define AERO_ERROR_NODE_SIZE 96
 
 /* Details of one failed call. The caller owns it; every function that takes one accepts
  * NULL. On success it is left as it is. */

@@ -87,11 +87,14 @@ open_for_waiters(aeroi_pool *pool)
     }
 }
 
+/* Without waiters nothing holds the node for the timer. */
 static void
-on_retry(aeroi_timer *timer)
+waiter_left(aeroi_pool *pool)
 {
-    aeroi_pool *pool = AEROI_CONTAINER(timer, aeroi_pool, retry);
-    open_for_waiters(pool);
+    pool->waiter_count--;
+    if (pool->waiter_count == 0) {
+        aeroi_timer_clear(pool->loop, &pool->retry);
+    }
 }
 
 static aeroi_waiter *
@@ -101,8 +104,30 @@ pop_waiter(aeroi_pool *pool)
     if (node == NULL) {
         return NULL;
     }
-    pool->waiter_count--;
+    waiter_left(pool);
     return AEROI_CONTAINER(node, aeroi_waiter, node);
+}
+
+/* The node has left. The last waiter may hold the last reference of it. */
+static void
+fail_waiters(aeroi_pool *pool)
+{
+    uint32_t count = pool->waiter_count;
+    while (count-- != 0) {
+        aeroi_waiter *waiter = pop_waiter(pool);
+        waiter->ready_cb(waiter, NULL, AERO_ERR_CONNECTION, 0);
+    }
+}
+
+static void
+on_retry(aeroi_timer *timer)
+{
+    aeroi_pool *pool = AEROI_CONTAINER(timer, aeroi_pool, retry);
+    if (pool->closing) {
+        fail_waiters(pool);
+        return;
+    }
+    open_for_waiters(pool);
 }
 
 static void
@@ -218,6 +243,10 @@ aeroi_pool_get(aeroi_pool *pool, aeroi_waiter *waiter)
     }
     aeroi_list_push_back(&pool->waiters, &waiter->node);
     pool->waiter_count++;
+    if (pool->closing) {
+        aeroi_timer_set(pool->loop, &pool->retry, 0); /* fails in the next turn */
+        return NULL;
+    }
     open_for_waiters(pool);
     return NULL;
 }
@@ -226,7 +255,7 @@ void
 aeroi_pool_cancel(aeroi_pool *pool, aeroi_waiter *waiter)
 {
     aeroi_list_remove(&waiter->node);
-    pool->waiter_count--;
+    waiter_left(pool);
 }
 
 void
@@ -280,11 +309,7 @@ aeroi_pool_close(aeroi_pool *pool)
         return;
     }
     pool->closing = true;
-    aeroi_timer_clear(pool->loop, &pool->retry);
-    aeroi_waiter *waiter;
-    while ((waiter = pop_waiter(pool)) != NULL) {
-        waiter->ready_cb(waiter, NULL, AERO_ERR_CONNECTION, 0);
-    }
+    fail_waiters(pool);
     drop_opening(pool);
     if (aeroi_pool_is_empty(pool)) {
         pool->drained_cb(pool);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* execute - requests become commands; those who wait, wait here. */
+#include <string.h>
+
+#include "base/error.h"
+#include "client/client.h"
+#include "command/batch.h"
+#include "command/info.h"
+#include "command/single.h"
+
+/* How long a wait lasts before the caller's interrupt is asked. */
+#define INTERRUPT_MS 100
+
+void
+aero_request_init(aero_request *request, aero_request_kind kind)
+{
+    memset(request, 0, sizeof *request);
+    request->struct_size = sizeof *request;
+    request->kind = kind;
+    switch (kind) {
+    case AERO_REQUEST_READ:
+    case AERO_REQUEST_EXISTS:
+        aero_policy_init_read(&request->policy);
+        break;
+    case AERO_REQUEST_WRITE:
+    case AERO_REQUEST_REMOVE:
+        aero_policy_init_write(&request->policy);
+        break;
+    case AERO_REQUEST_BATCH:
+        aero_policy_init_batch(&request->policy);
+        break;
+    case AERO_REQUEST_INFO:
+        aero_policy_init_read(&request->policy);
+        request->policy.total_timeout_ms = 3000;
+        break;
+    }
+}
+
+static aero_status
+check_request(const aero_request *request, aero_error *error)
+{
+    if (request->struct_size != sizeof *request) {
+        return aeroi_error_set(error, AERO_ERR_ARGUMENT,
+                               "request was not made by aero_request_init");
+    }
+    return aero_policy_check(&request->policy, error);
+}
+
+static aero_status
+make_command(aero_client *client, const aero_request *request,
+             const aero_completion *completion, aero_operation **out, aero_error *error)
+{
+    switch (request->kind) {
+    case AERO_REQUEST_READ:
+    case AERO_REQUEST_EXISTS:
+    case AERO_REQUEST_WRITE:
+    case AERO_REQUEST_REMOVE:
+        return aeroi_single_new(&client->allocator, request, completion, out, error);
+    case AERO_REQUEST_BATCH:
+        return aeroi_batch_command_new(&client->allocator, request, completion, out,
+                                       error);
+    case AERO_REQUEST_INFO:
+        return aeroi_info_command_new(&client->allocator, request, completion, out,
+                                      error);
+    }
+    return aeroi_error_set(error, AERO_ERR_ARGUMENT, "request kind %d is not known",
+                           (int)request->kind);
+}
+
+static aero_status
+not_connected(aero_error *error)
+{
+    return aeroi_error_set(error, AERO_ERR_NOT_CONNECTED,
+                           "Client is not connected. Call connect() first.");
+}
+
+aero_status
+aero_submit(aero_client *client, const aero_request *request,
+            const aero_completion *completion, aero_operation **out_operation,
+            aero_error *error)
+{
+    if (out_operation != NULL) {
+        *out_operation = NULL;
+    }
+    aeroi_client_enter(client);
+    aero_status status = check_request(request, error);
+    if (status != AERO_OK) {
+        return status;
+    }
+    if (aero_client_get_state(client) != AERO_CLIENT_CONNECTED) {
+        return not_connected(error);
+    }
+    aero_operation *operation;
+    status = make_command(client, request, completion, &operation, error);
+    if (status != AERO_OK) {
+        return status;
+    }
+    (void)pthread_mutex_lock(&client->lock);
+    bool connected = atomic_load_explicit(&client->state, memory_order_relaxed) ==
+                     AERO_CLIENT_CONNECTED;
+    if (connected) {
+        aeroi_operation_submit(operation, client->cluster);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    if (!connected) {
+        if (request->kind == AERO_REQUEST_BATCH) {
+            aeroi_batch_command_give_back(operation);
+        }
+        aero_operation_unref(operation);
+        return not_connected(error);
+    }
+    if (out_operation == NULL) {
+        aero_operation_unref(operation);
+    }
+    else {
+        *out_operation = operation;
+    }
+    return AERO_OK;
+}
+
+/* Waits for the end. When the caller gives up the operation is cancelled, and its end
+ * waited for, since it may borrow what the caller owns. */
+static aero_status
+wait_for(aero_operation *operation, const aero_interrupt *interrupt)
+{
+    if (interrupt == NULL || interrupt->check_cb == NULL) {
+        return aero_operation_wait(operation, UINT64_MAX);
+    }
+    while (aero_operation_wait(operation, INTERRUPT_MS) == AERO_ERR_TIMEOUT) {
+        if (interrupt->check_cb(interrupt->user_data)) {
+            aero_operation_cancel(operation);
+            (void)aero_operation_wait(operation, UINT64_MAX);
+            return AERO_ERR_INTERRUPTED;
+        }
+    }
+    return AERO_OK;
+}
+
+static aero_status
+result_of(aero_operation *operation, aero_status waited, aero_error *error)
+{
+    if (waited == AERO_ERR_INTERRUPTED) {
+        return aeroi_error_set(error, waited, "interrupted");
+    }
+    const aero_error *failure = aero_operation_error(operation);
+    if (failure == NULL) {
+        return AERO_OK;
+    }
+    if (error != NULL) {
+        *error = *failure;
+    }
+    return failure->status;
+}
+
+aero_status
+aero_execute(aero_client *client, const aero_request *request,
+             const aero_interrupt *interrupt, aero_operation **out_operation,
+             aero_error *error)
+{
+    aero_operation *operation;
+    if (out_operation != NULL) {
+        *out_operation = NULL;
+    }
+    aero_status status = aero_submit(client, request, NULL, &operation, error);
+    if (status != AERO_OK) {
+        return status;
+    }
+    status = result_of(operation, wait_for(operation, interrupt), error);
+    if (out_operation != NULL) {
+        *out_operation = operation;
+    }
+    else {
+        aero_operation_unref(operation);
+    }
+    return status;
+}
+
+aero_status
+aero_client_connect(aero_client *client, const aero_interrupt *interrupt,
+                    aero_error *error)
+{
+    aero_operation *operation;
+    aero_status status = aero_client_connect_submit(client, NULL, &operation, error);
+    if (status != AERO_OK) {
+        return status;
+    }
+    status = result_of(operation, wait_for(operation, interrupt), error);
+    aero_operation_unref(operation);
+    return status;
+}

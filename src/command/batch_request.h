@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batch_request - the keys of a batch, packed; and the rows' bodies that they share.
+ *
+ * Owner: the caller until it is submitted, then the command. Thread: one at a time. */
+#ifndef AERO_SRC_COMMAND_BATCH_REQUEST_H
+#define AERO_SRC_COMMAND_BATCH_REQUEST_H
+
+#include <aeroloop/batch.h>
+#include <aeroloop/policy.h>
+
+#include "base/buf.h"
+
+/* Namespace and set of some of the keys. */
+typedef struct aeroi_batch_place {
+    char ns[AERO_NAMESPACE_MAX + 1];
+    char set[AERO_SET_MAX + 1];
+    uint8_t ns_len;
+    uint8_t set_len;
+} aeroi_batch_place;
+
+typedef struct aeroi_batch_key {
+    uint32_t place;   /* index of its aeroi_batch_place */
+    uint8_t particle; /* of the user key; NULL = the bytes are the digest */
+    uint32_t len;     /* STRING, BLOB */
+    union {
+        int64_t integer;
+        size_t offset; /* in bytes */
+    } as;
+} aeroi_batch_key;
+
+struct aero_batch_request {
+    aero_allocator allocator;
+    aeroi_batch_key *keys;
+    size_t count;
+    size_t cap;
+    aeroi_batch_place *places;
+    uint32_t place_count;
+    uint32_t place_cap;
+    uint32_t last_place;
+    aeroi_buf bytes; /* user keys and digests */
+    aeroi_buf bins;  /* READ ops */
+    uint32_t bin_count;
+    bool header_only;
+};
+
+/* Hashes key `index`. */
+void aeroi_batch_request_digest(const aero_batch_request *request, size_t index,
+                                uint8_t out_digest[AERO_DIGEST_SIZE]);
+/* All that follows the digest in a row of the given place. */
+void aeroi_batch_request_body(const aero_batch_request *request, uint32_t place,
+                              const aero_policy *policy, aeroi_buf *buf);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/single.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "command/encode.h"
+#include "command/exchange.h"
+#include "command/retry.h"
+#include "wire/msg.h"
+#include "wire/result.h"
+
+typedef struct single {
+    aero_operation operation;
+    /* set before start, then read-only */
+    bool is_write;
+    aero_policy policy; /* without its borrowed filter */
+    uint32_t partition;
+    char ns[AERO_NAMESPACE_MAX + 1];
+    size_t ns_len;
+    aeroi_buf request;
+    /* worker */
+    aeroi_exchange exchange;
+    aeroi_attempts attempts;
+    uint32_t replica;
+    aeroi_timer retry_timer;
+    aero_status answer; /* the server's result code */
+} single;
+
+static void single_try(single *command);
+
+static void
+single_finish(single *command, aero_status status)
+{
+    aero_operation *operation = &command->operation;
+    aero_error *error = &operation->error;
+    const aeroi_node *node = command->exchange.node;
+    error->attempts = command->attempts.tried;
+    if (node != NULL) {
+        (void)snprintf(error->node, sizeof error->node, "%s %s", node->name,
+                       node->address_text);
+    }
+    if (status == AERO_OK) {
+        error->status = AERO_OK;
+        aeroi_operation_finish(operation);
+        return;
+    }
+    error->in_doubt =
+        aeroi_retry_in_doubt(&command->attempts, status, command->is_write);
+    const char *why = command->exchange.system_error != 0
+                          ? strerror(command->exchange.system_error)
+                          : aero_status_text(status);
+    aeroi_operation_fail(operation, status, "%s", why);
+}
+
+/* An attempt has failed, or there was nobody to ask. */
+static void
+single_failed(single *command, aero_status status)
+{
+    uint64_t now = aeroi_clock_ns();
+    aeroi_verdict verdict = aeroi_retry_decide(&command->policy, &command->attempts,
+                                               status, command->is_write, now);
+    if (!verdict.retry) {
+        if (now >= command->attempts.deadline_ns && status < 0) {
+            status = AERO_ERR_TIMEOUT;
+        }
+        single_finish(command, status);
+        return;
+    }
+    if (verdict.next_replica) {
+        command->replica++;
+    }
+    if (status == AERO_ERR_NO_NODE) {
+        aeroi_tend_nudge(&command->operation.cluster->tend);
+    }
+    /* Through a timer even without a pause: retries must not recurse. */
+    aeroi_timer_set(command->operation.loop, &command->retry_timer, verdict.at_ns);
+}
+
+static void
+single_try(single *command)
+{
+    const aeroi_map *map = aeroi_worker_map(command->operation.worker);
+    const aeroi_map_ns *ns =
+        map != NULL ? aeroi_map_find_ns(map, command->ns, command->ns_len) : NULL;
+    if (map != NULL && map->ns_count != 0 && ns == NULL) {
+        single_finish(command, AERO_INVALID_NAMESPACE);
+        return;
+    }
+    aeroi_node *node = ns != NULL
+                           ? aeroi_map_route(map, ns, command->partition,
+                                             command->policy.replica, &command->replica)
+                           : NULL;
+    if (node == NULL) {
+        single_failed(command, AERO_ERR_NO_NODE);
+        return;
+    }
+    command->attempts.tried++;
+    aeroi_exchange_start(&command->exchange, node, command->request.data,
+                         command->request.len);
+}
+
+static void
+on_retry(aeroi_timer *timer)
+{
+    single_try(AEROI_CONTAINER(timer, single, retry_timer));
+}
+
+static aero_status
+keep_record(single *command, const aeroi_frame *frame, const aeroi_msg *msg,
+            const uint8_t *ops, size_t ops_len)
+{
+    aeroi_chunk *chunk = NULL;
+    if (ops_len != 0) {
+        if (frame->chunk != NULL) {
+            chunk = aeroi_chunk_ref(frame->chunk);
+        }
+        else {
+            chunk = aeroi_chunk_new(command->operation.cluster->chunks, ops_len);
+            if (chunk == NULL) {
+                return AERO_ERR_NO_MEMORY;
+            }
+            memcpy(aeroi_chunk_data(chunk), ops, ops_len);
+            ops = aeroi_chunk_data(chunk);
+        }
+    }
+    aero_status status = aeroi_record_new(
+        &command->operation.allocator, chunk, ops, (uint32_t)ops_len, msg->n_ops,
+        msg->generation, msg->record_ttl, &command->operation.record);
+    if (status != AERO_OK) {
+        aeroi_chunk_unref(chunk);
+    }
+    return status;
+}
+
+static aero_status
+on_frame(aeroi_exchange *exchange, const aeroi_frame *frame, bool *out_done)
+{
+    single *command = AEROI_CONTAINER(exchange, single, exchange);
+    aeroi_reader reader;
+    aeroi_msg msg;
+    aeroi_reader_init(&reader, frame->body, frame->len);
+    aero_status status = aeroi_msg_decode(&reader, &msg);
+    if (status == AERO_OK) {
+        status = aeroi_fields_skip(&reader, msg.n_fields);
+    }
+    if (status != AERO_OK) {
+        return status;
+    }
+    const uint8_t *ops = reader.next;
+    size_t ops_len = aeroi_reader_left(&reader);
+    status = aeroi_ops_skip(&reader, msg.n_ops);
+    if (status != AERO_OK || aeroi_reader_left(&reader) != 0) {
+        return AERO_ERR_PROTOCOL;
+    }
+    *out_done = true;
+    command->answer = msg.result_code;
+    if (msg.result_code != AERO_OK || command->is_write) {
+        return AERO_OK;
+    }
+    return keep_record(command, frame, &msg, ops, ops_len);
+}
+
+static void
+on_ended(aeroi_exchange *exchange, aero_status status)
+{
+    single *command = AEROI_CONTAINER(exchange, single, exchange);
+    command->attempts.sent += exchange->sent ? 1 : 0;
+    if (status == AERO_OK) {
+        status = command->answer;
+    }
+    if (status == AERO_OK) {
+        single_finish(command, AERO_OK);
+        return;
+    }
+    single_failed(command, status);
+}
+
+static void
+single_start(aero_operation *operation)
+{
+    static const aeroi_exchange_class exchange_class = {
+        .type = AEROI_PROTO_MESSAGE,
+        .body_max = AERO_FRAME_BODY_MAX,
+        .frame_cb = on_frame,
+        .ended_cb = on_ended,
+    };
+    single *command = (single *)operation;
+    uint64_t now = aeroi_clock_ns();
+    command->attempts.deadline_ns =
+        aeroi_clock_deadline(now, command->policy.total_timeout_ms);
+    aeroi_exchange_init(&command->exchange, &exchange_class, operation->worker);
+    command->exchange.deadline_ns = command->attempts.deadline_ns;
+    command->exchange.is_write = command->is_write;
+    if (command->policy.socket_timeout_ms != 0) {
+        command->exchange.silence_ns =
+            command->policy.socket_timeout_ms * AEROI_NS_PER_MS;
+    }
+    single_try(command);
+}
+
+static void
+single_abort(aero_operation *operation)
+{
+    single *command = (single *)operation;
+    if (!operation->started) {
+        return;
+    }
+    aeroi_timer_clear(operation->loop, &command->retry_timer);
+    if (command->exchange.worker != NULL) {
+        command->attempts.sent += command->exchange.sent ? 1 : 0;
+        aeroi_exchange_abort(&command->exchange);
+        operation->error.in_doubt = command->is_write && command->attempts.sent != 0;
+        operation->error.attempts = command->attempts.tried;
+    }
+}
+
+static void
+single_destroy(aero_operation *operation)
+{
+    single *command = (single *)operation;
+    aeroi_exchange_deinit(&command->exchange);
+    aeroi_buf_deinit(&command->request);
+}
+
+static const aeroi_operation_class single_class = {
+    .start_cb = single_start,
+    .abort_cb = single_abort,
+    .destroy_cb = single_destroy,
+};
+
+aero_status
+aeroi_single_new(const aero_allocator *allocator, const aero_request *request,
+                 const aero_completion *completion, aero_operation **out,
+                 aero_error *error)
+{
+    *out = NULL;
+    uint8_t digest[AERO_DIGEST_SIZE];
+    single *command = aeroi_calloc(allocator, 1, sizeof *command);
+    if (command == NULL || aeroi_operation_init(&command->operation, allocator,
+                                                &single_class, completion) != AERO_OK) {
+        aeroi_free(allocator, command);
+        return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
+    }
+    aeroi_buf_init(&command->request, &command->operation.allocator);
+    aeroi_timer_init(&command->retry_timer, on_retry);
+    aero_status status = aeroi_encode_single(request, &command->request, digest, error);
+    if (status != AERO_OK) {
+        aero_operation_unref(&command->operation);
+        return status;
+    }
+    command->is_write =
+        request->kind == AERO_REQUEST_WRITE || request->kind == AERO_REQUEST_REMOVE;
+    command->policy = request->policy;
+    command->policy.filter = NULL;
+    command->partition = aero_digest_partition(digest);
+    memcpy(command->ns, request->key->ns, request->key->ns_len);
+    command->ns_len = request->key->ns_len;
+    *out = &command->operation;
+    return AERO_OK;
+}
