@@ -51,6 +51,30 @@ million_letters(void **state)
     assert_hex_equal(out, sizeof out, "52783243c1697bdbe16d37f97f68f08325dc1528");
 }
 
+/* Messages of 0 to 300 bytes, so that the padding falls on each place of a block: the
+ * hash of all their hashes, computed with OpenSSL 3.0. */
+static void
+each_length_is_padded(void **state)
+{
+    (void)state;
+    enum {
+        LENGTHS = 301
+    };
+    uint8_t message[LENGTHS];
+    for (size_t i = 0; i < sizeof message; i++) {
+        message[i] = (uint8_t)(i * 7 + 1);
+    }
+    static uint8_t hashes[LENGTHS][AERO_DIGEST_SIZE];
+    for (size_t len = 0; len < LENGTHS; len++) {
+        uint8_t *exact = test_exact_new(message, len);
+        aeroi_ripemd160(exact, len, NULL, 0, NULL, 0, hashes[len]);
+        test_exact_free(exact);
+    }
+    uint8_t out[AERO_DIGEST_SIZE];
+    aeroi_ripemd160(hashes, sizeof hashes, NULL, 0, NULL, 0, out);
+    assert_hex_equal(out, sizeof out, "2d5559e8242f79f060a510871a329bdae1da9fe4");
+}
+
 /* Wherever the message is cut into three, the hash is that of the whole. */
 static void
 pieces_do_not_matter(void **state)
@@ -84,6 +108,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_values),
         cmocka_unit_test(million_letters),
+        cmocka_unit_test(each_length_is_padded),
         cmocka_unit_test(pieces_do_not_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,6 +192,7 @@ special_values_are_events(void **state)
     /* An ext elsewhere, or one that nobody knows, keeps the place of its element. */
     assert_events("9205c70001", AERO_ERR_END, "list2/0( 5 nil ) ");
     assert_events("8205d401aa06c0", AERO_ERR_END, "map2/0( 5 nil 6 nil ) ");
+    assert_events("9290c70001", AERO_ERR_END, "list2/0( list0/0( ) nil ) ");
     assert_events("91d4ff02", AERO_ERR_END, "list1/0( nil ) ");
     assert_events("c70001", AERO_ERR_END, "nil ");
 }
