@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "devserver/record.h"
+
+#include "wire/msg.h"
+
+void
+aeros_bin_set_name(aeros_bin *bin, const void *name, size_t len)
+{
+    memset(bin->name, 0, sizeof bin->name);
+    if (len > 0) {
+        memcpy(bin->name, name, len);
+    }
+    bin->name_len = (uint8_t)len;
+    memcpy(&bin->name_lo, bin->name, 8);
+    memcpy(&bin->name_hi, bin->name + 8, 8);
+}
+
+aeros_record *
+aeros_record_new(const aero_allocator *allocator, uint32_t ops_len, uint32_t key_len)
+{
+    size_t size = sizeof(aeros_record) + ops_len + key_len + AEROS_RECORD_PAD;
+    aeros_record *record = aeroi_malloc(allocator, size);
+    if (record == NULL) {
+        return NULL;
+    }
+    memset(record, 0, sizeof *record);
+    memset(record->data + ops_len + key_len, 0, AEROS_RECORD_PAD);
+    record->ops_len = ops_len;
+    record->key_len = key_len;
+    return record;
+}
+
+size_t
+aeros_bins_ops_len(const aeros_bin *bins, size_t count)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < count; i++) {
+        len += AEROI_OP_HEADER_SIZE + bins[i].name_len + (size_t)bins[i].len;
+    }
+    return len;
+}
+
+static uint8_t *
+bin_store(uint8_t *out, uint8_t op_type, const aeros_bin *bin)
+{
+    aeroi_store_be32(out, 4 + (uint32_t)bin->name_len + bin->len);
+    out[4] = op_type;
+    out[5] = bin->particle;
+    out[6] = 0;
+    out[7] = bin->name_len;
+    memcpy(out + 8, bin->name, bin->name_len);
+    out += AEROI_OP_HEADER_SIZE + bin->name_len;
+    if (bin->len > 0) {
+        memcpy(out, bin->data, bin->len);
+    }
+    return out + bin->len;
+}
+
+aeros_record *
+aeros_record_build(const aero_allocator *allocator, const aeros_bin *bins, size_t count,
+                   const uint8_t *key, uint32_t key_len)
+{
+    size_t ops_len = aeros_bins_ops_len(bins, count);
+    if (ops_len > AERO_FRAME_BODY_MAX || count > AERO_BINS_MAX) {
+        return NULL;
+    }
+    aeros_record *record = aeros_record_new(allocator, (uint32_t)ops_len, key_len);
+    if (record == NULL) {
+        return NULL;
+    }
+    uint8_t *out = record->data;
+    for (size_t i = 0; i < count; i++) {
+        out = bin_store(out, AERO_OP_READ, &bins[i]);
+    }
+    if (key_len > 0) {
+        memcpy(out, key, key_len);
+    }
+    record->bin_count = (uint16_t)count;
+    return record;
+}
+
+void
+aeros_bin_put(aeroi_buf *out, uint8_t op_type, const aeros_bin *bin)
+{
+    uint8_t *at =
+        aeroi_buf_grow(out, AEROI_OP_HEADER_SIZE + bin->name_len + (size_t)bin->len);
+    if (at != NULL) {
+        bin_store(at, op_type, bin);
+    }
+}
+
+void
+aeros_record_bins(const aeros_record *record, aeros_bin *out)
+{
+    const uint8_t *op = record->data;
+    for (size_t i = 0; i < record->bin_count; i++) {
+        uint32_t size = aeroi_load_be32(op);
+        aeros_bin_set_name(&out[i], op + 8, op[7]);
+        out[i].particle = op[5];
+        out[i].data = op + 8 + op[7];
+        out[i].len = size - 4 - op[7];
+        op += 4 + size;
+    }
+}
+
+/* Words of `len` name bytes; the 16 bytes at `name` may be read (record pad). */
+static inline bool
+op_has_name(const uint8_t *op, const aeros_bin *name, uint64_t mask_lo,
+            uint64_t mask_hi)
+{
+    uint64_t lo;
+    uint64_t hi;
+    memcpy(&lo, op + 8, 8);
+    memcpy(&hi, op + 16, 8);
+    return op[7] == name->name_len && (lo & mask_lo) == name->name_lo &&
+           (hi & mask_hi) == name->name_hi;
+}
+
+/* Mask that keeps the first `len` bytes (0 to 8) of a word in memory order. */
+static inline uint64_t
+word_mask(size_t len)
+{
+    uint64_t ones = len >= 8 ? ~0ull : (1ull << (8 * len)) - 1;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    ones = __builtin_bswap64(ones);
+#endif
+    return ones;
+}
+
+const uint8_t *
+aeros_record_find(const aeros_record *record, const aeros_bin *name,
+                  aeros_cursor *cursor, uint32_t *out_len)
+{
+    uint64_t mask_lo = word_mask(name->name_len);
+    uint64_t mask_hi = name->name_len > 8 ? word_mask(name->name_len - 8u) : 0;
+    uint32_t offset = cursor->offset;
+    for (uint32_t left = record->bin_count; left > 0; left--) {
+        if (offset >= record->ops_len) {
+            offset = 0;
+        }
+        const uint8_t *op = record->data + offset;
+        uint32_t len = 4 + aeroi_load_be32(op);
+        offset += len;
+        if (op_has_name(op, name, mask_lo, mask_hi)) {
+            cursor->offset = offset;
+            *out_len = len;
+            return op;
+        }
+    }
+    return NULL;
+}
+
+static size_t
+varint_size(size_t v)
+{
+    size_t size = 1;
+    while (v >= 0x80) {
+        v >>= 7;
+        size++;
+    }
+    return size;
+}
+
+size_t
+aeros_bins_flat_size(const aeros_bin *bins, size_t count, size_t set_len,
+                     size_t key_len, bool expires)
+{
+    size_t size = 36 + (expires ? 4u : 0u) + varint_size(count);
+    if (set_len > 0) {
+        size += 1 + set_len;
+    }
+    if (key_len > 0) {
+        size += varint_size(key_len) + key_len;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size += 1u + bins[i].name_len + 1u;
+        switch (bins[i].particle) {
+        case AERO_PARTICLE_INTEGER:
+        case AERO_PARTICLE_FLOAT:
+            size += 8;
+            break;
+        case AERO_PARTICLE_BOOL:
+            size += 1;
+            break;
+        default:
+            size += 4 + (size_t)bins[i].len;
+            break;
+        }
+    }
+    return (size + 4 + 15) / 16 * 16;
+}
