@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* module - aeroloop._core: multi-phase initialisation, state, functions. */
+#include <string.h>
+
+#include "call.h"
+
+int
+aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject **out_type)
+{
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type == NULL) {
+        return -1;
+    }
+    *out_type = (PyTypeObject *)type;
+    return PyModule_AddType(module, *out_type);
+}
+
+static int
+make_names(aeropy_state *state)
+{
+    static const char *const texts[] = {
+#define NAME_TEXT(name) #name,
+        AEROPY_NAMES(NAME_TEXT)
+#undef NAME_TEXT
+    };
+    for (int i = 0; i < AEROPY_NAME_COUNT; i++) {
+        state->names[i] = PyUnicode_InternFromString(texts[i]);
+        if (state->names[i] == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+import_classes(aeropy_state *state)
+{
+    PyObject *types = PyImport_ImportModule("aeroloop.types");
+    state->exceptions = PyImport_ImportModule("aeroloop.exception");
+    if (types != NULL && state->exceptions != NULL) {
+        state->client_error = PyObject_GetAttrString(state->exceptions, "ClientError");
+        state->record_tuple = PyObject_GetAttrString(types, "Record");
+        state->key_tuple = PyObject_GetAttrString(types, "AerospikeKey");
+        state->meta_tuple = PyObject_GetAttrString(types, "RecordMetadata");
+        state->exists_tuple = PyObject_GetAttrString(types, "ExistsResult");
+        state->info_tuple = PyObject_GetAttrString(types, "InfoNodeResult");
+    }
+    Py_XDECREF(types);
+    return state->client_error != NULL && state->record_tuple != NULL &&
+                   state->key_tuple != NULL && state->meta_tuple != NULL &&
+                   state->exists_tuple != NULL && state->info_tuple != NULL
+               ? 0
+               : -1;
+}
+
+static int
+module_exec(PyObject *module)
+{
+    aeropy_state *state = PyModule_GetState(module);
+    atomic_init(&state->exiting, false);
+    if (pthread_mutex_init(&state->lock, NULL) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "cannot make a mutex");
+        return -1;
+    }
+    if (make_names(state) < 0 || import_classes(state) < 0 ||
+        aeropy_client_init(module, state) < 0 ||
+        aeropy_operation_init(module, state) < 0 ||
+        aeropy_loop_queue_init(module, state) < 0 ||
+        aeropy_batch_init(module, state) < 0 ||
+        aeropy_batch_record_init(module, state) < 0) {
+        return -1;
+    }
+    return PyModule_AddStringConstant(module, "__version__", AERO_VERSION);
+}
+
+static int
+module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    aeropy_state *state = PyModule_GetState(module);
+#define VISIT(name) Py_VISIT(state->name);
+    AEROPY_STATE_TYPES(VISIT)
+    AEROPY_STATE_OBJECTS(VISIT)
+#undef VISIT
+    for (int i = 0; i < AEROPY_NAME_COUNT; i++) {
+        Py_VISIT(state->names[i]);
+    }
+    for (int i = 0; i < AEROPY_NAME_CACHE_SIZE; i++) {
+        Py_VISIT(state->name_cache[i].name);
+    }
+    return 0;
+}
+
+static int
+module_clear(PyObject *module)
+{
+    aeropy_state *state = PyModule_GetState(module);
+#define CLEAR(name) Py_CLEAR(state->name);
+    AEROPY_STATE_TYPES(CLEAR)
+    AEROPY_STATE_OBJECTS(CLEAR)
+#undef CLEAR
+    for (int i = 0; i < AEROPY_NAME_COUNT; i++) {
+        Py_CLEAR(state->names[i]);
+    }
+    for (int i = 0; i < AEROPY_NAME_CACHE_SIZE; i++) {
+        Py_CLEAR(state->name_cache[i].name);
+    }
+    return 0;
+}
+
+/* No object of ours is alive any more: each keeps its type, and that the module. */
+static void
+module_free(void *module)
+{
+    aeropy_state *state = PyModule_GetState((PyObject *)module);
+    module_clear((PyObject *)module);
+    if (state->runtime != NULL) {
+        aero_runtime_unref(state->runtime);
+        state->runtime = NULL;
+    }
+    pthread_mutex_destroy(&state->lock);
+}
+
+static PyObject *
+make_client(PyObject *module, PyObject *config)
+{
+    aeropy_state *state = PyModule_GetState(module);
+    return PyObject_CallOneArg((PyObject *)state->client_type, config);
+}
+
+static PyObject *
+make_async_client(PyObject *module, PyObject *config)
+{
+    aeropy_state *state = PyModule_GetState(module);
+    return PyObject_CallOneArg((PyObject *)state->async_client_type, config);
+}
+
+/* One argument, also by its name. */
+static PyObject *
+with_config(PyObject *module, const char *function, PyObject *const *args,
+            Py_ssize_t nargs, PyObject *kwnames,
+            PyObject *(*make)(PyObject *module, PyObject *config))
+{
+    static const uint8_t names[] = {AEROPY_NAME_config};
+    PyObject *config;
+    if (aeropy_arguments_parse(PyModule_GetState(module), function, names, 1, 1, args,
+                               nargs, kwnames, &config) < 0) {
+        return NULL;
+    }
+    return make(module, config);
+}
+
+static PyObject *
+module_client(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+              PyObject *kwnames)
+{
+    return with_config(module, "client", args, nargs, kwnames, make_client);
+}
+
+static PyObject *
+module_async_client(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                    PyObject *kwnames)
+{
+    return with_config(module, "async_client", args, nargs, kwnames, make_async_client);
+}
+
+#define FASTCALL(function) (PyCFunction)(void (*)(void))(function)
+
+static PyMethodDef module_methods[] = {
+    {"client", FASTCALL(module_client), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("client($module, /, config)\n--\n\n"
+               "Make a client, not connected; connect() returns it.")},
+    {"async_client", FASTCALL(module_async_client), METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("async_client($module, /, config)\n--\n\n"
+               "Make a client for asyncio, not connected.")},
+    {"_shutdown", aeropy_runtime_shutdown, METH_NOARGS,
+     PyDoc_STR("_shutdown($module, /)\n--\n\n"
+               "End all clients; called when the interpreter exits.")},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+#ifdef Py_mod_multiple_interpreters
+    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
+#endif
+#ifdef Py_mod_gil
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "aeroloop._core",
+    .m_doc = PyDoc_STR("The client of aeroloop in C."),
+    .m_size = sizeof(aeropy_state),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_def);
+}
