@@ -78,7 +78,7 @@ AERO_API aero_status aero_pack_bool(aero_packer *packer, bool boolean);
 AERO_API aero_status aero_pack_int(aero_packer *packer, int64_t integer);
 AERO_API aero_status aero_pack_float(aero_packer *packer, double number);
 /* Elements carry their particle type as the first byte of a msgpack str (06 section 2).
- */
+ * A type whose aero_value holds no bytes, and LIST and MAP, are AERO_ERR_ARGUMENT. */
 AERO_API aero_status aero_pack_string(aero_packer *packer, const char *text,
                                       size_t len);
 AERO_API aero_status aero_pack_bytes(aero_packer *packer, aero_particle particle,
@@ -124,7 +124,8 @@ AERO_API void aero_unpacker_init(aero_unpacker *unpacker, const void *data, size
 /* AERO_ERR_END after the last event of a complete value; AERO_ERR_PROTOCOL for broken
  * bytes, for bytes behind the value, and for a count larger than the bytes that are
  * left; AERO_ERR_TOO_DEEP beyond AERO_DEPTH_MAX levels. Unsigned integers above 2^63-1
- * come back as wrapped int64, as in client-c. */
+ * come back as wrapped int64, as in client-c. An ext element that is neither metadata
+ * nor one of the two special values is a VALUE of type NULL, so that counts hold. */
 AERO_API aero_status aero_unpacker_next(aero_unpacker *unpacker, aero_event *out_event);
 
 #ifdef __cplusplus

@@ -38,7 +38,8 @@ bool aeroi_info_find(const void *body, size_t len, const char *name,
  * given. */
 bool aeroi_info_error(aeroi_text value, aero_status *out_status, aeroi_text *out_text);
 
-/* Decimal and hexadecimal numbers without sign or blanks (a leading '-' for int). */
+/* Decimal numbers, or hexadecimal ones after "0x"; no sign or blanks (i64: a leading
+ * '-'). */
 bool aeroi_text_u64(aeroi_text text, uint64_t *out);
 bool aeroi_text_i64(aeroi_text text, int64_t *out);
 

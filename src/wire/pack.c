@@ -204,6 +204,23 @@ aero_pack_string(aero_packer *packer, const char *text, size_t len)
     return aero_pack_bytes(packer, AERO_PARTICLE_STRING, text, len);
 }
 
+/* Scalars have forms of their own, lists and maps are begun with their functions. */
+static bool
+is_bytes_type(aero_particle particle)
+{
+    switch (particle) {
+    case AERO_PARTICLE_NULL:
+    case AERO_PARTICLE_INTEGER:
+    case AERO_PARTICLE_FLOAT:
+    case AERO_PARTICLE_BOOL:
+    case AERO_PARTICLE_MAP:
+    case AERO_PARTICLE_LIST:
+        return false;
+    default:
+        return (unsigned)particle <= UINT8_MAX;
+    }
+}
+
 aero_status
 aero_pack_bytes(aero_packer *packer, aero_particle particle, const void *data,
                 size_t len)
@@ -214,7 +231,7 @@ aero_pack_bytes(aero_packer *packer, aero_particle particle, const void *data,
     if (len >= AERO_FRAME_BODY_MAX) {
         return packer_fail(packer, AERO_ERR_TOO_BIG);
     }
-    if ((unsigned)particle > UINT8_MAX) {
+    if (!is_bytes_type(particle)) {
         return packer_fail(packer, AERO_ERR_ARGUMENT);
     }
     aeroi_buf *buf = &packer->buf;

@@ -342,6 +342,30 @@ values_beyond_a_frame_are_refused(void **state)
     aero_packer_free(packer);
 }
 
+static void
+types_that_hold_no_bytes_are_refused(void **state)
+{
+    (void)state;
+    static const int types[] = {
+        AERO_PARTICLE_NULL,
+        AERO_PARTICLE_INTEGER,
+        AERO_PARTICLE_FLOAT,
+        AERO_PARTICLE_BOOL,
+        AERO_PARTICLE_LIST,
+        AERO_PARTICLE_MAP,
+        256,
+        -1,
+    };
+    aero_packer *packer = packer_new();
+    for (size_t i = 0; i < TEST_COUNT(types); i++) {
+        aero_packer_reset(packer);
+        aero_pack_list(packer, 1);
+        assert_int_equal(aero_pack_bytes(packer, (aero_particle)types[i], "x", 1),
+                         AERO_ERR_ARGUMENT);
+    }
+    aero_packer_free(packer);
+}
+
 static aero_status
 pack_something(aero_packer *packer)
 {
@@ -398,6 +422,7 @@ main(void)
         cmocka_unit_test(wrong_counts_are_found_at_the_end),
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(values_beyond_a_frame_are_refused),
+        cmocka_unit_test(types_that_hold_no_bytes_are_refused),
         cmocka_unit_test(each_failed_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
