@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+# Types of the extension. Each method of AsyncClient returns an Operation, which is
+# awaited; its arguments are those of Client.
+from collections.abc import (
+    Callable,
+    Coroutine,
+    Generator,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    ValuesView,
+)
+from contextvars import Context
+from types import TracebackType
+from typing import (
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    final,
+    overload,
+)
+
+from typing_extensions import Self, disjoint_base
+
+import numpy as np
+
+from .numpy_batch import NumpyBatchRecords, ValidatedNumpyBatchRecords
+from .types import (
+    AdminPolicy,
+    BatchPolicy,
+    ClientConfig,
+    ExistsResult,
+    InfoNodeResult,
+    ReadPolicy,
+    Record,
+    WriteMeta,
+    WritePolicy,
+)
+
+__version__: Final[str]
+
+_T_co = TypeVar("_T_co", covariant=True)
+_D = TypeVar("_D")
+_UserKey: TypeAlias = str | int | bytes | bytearray | memoryview
+_Key: TypeAlias = (
+    tuple[str, str, _UserKey]
+    | tuple[str, str, _UserKey | None, bytes | bytearray | None]
+)
+_StoredKey: TypeAlias = tuple[str, str, str | int | bytes | None, bytes]
+_RawRecord: TypeAlias = tuple[_StoredKey, dict[str, int], dict[str, Any]]
+
+@disjoint_base
+class Client:
+    def __init__(self, config: ClientConfig | Mapping[str, Any]) -> None: ...
+    def connect(
+        self,
+        username: str | None = None,
+        password: str | None = None,
+    ) -> Self: ...
+    def put(
+        self,
+        key: _Key,
+        bins: Mapping[str, Any],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> None: ...
+    def get(self, key: _Key, policy: ReadPolicy | None = None) -> Record: ...
+    def select(
+        self,
+        key: _Key,
+        bins: list[str] | tuple[str, ...],
+        policy: ReadPolicy | None = None,
+    ) -> Record: ...
+    def exists(self, key: _Key, policy: ReadPolicy | None = None) -> ExistsResult: ...
+    def remove(
+        self,
+        key: _Key,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> None: ...
+    def touch(
+        self,
+        key: _Key,
+        val: int = 0,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> None: ...
+    def append(
+        self,
+        key: _Key,
+        bin: str,
+        val: str | bytes | bytearray,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> None: ...
+    def prepend(
+        self,
+        key: _Key,
+        bin: str,
+        val: str | bytes | bytearray,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> None: ...
+    def increment(
+        self,
+        key: _Key,
+        bin: str,
+        offset: float,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> None: ...
+    def remove_bin(
+        self,
+        key: _Key,
+        bin_names: list[str] | tuple[str, ...],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> None: ...
+    def batch_read(
+        self,
+        keys: Iterable[_Key],
+        bins: list[str] | tuple[str, ...] | None = None,
+        policy: BatchPolicy | None = None,
+    ) -> LazyBatchRecords: ...
+    def info_all(
+        self,
+        command: str,
+        policy: AdminPolicy | None = None,
+    ) -> list[InfoNodeResult]: ...
+    def info_random_node(
+        self,
+        command: str,
+        policy: AdminPolicy | None = None,
+    ) -> str: ...
+    def ping(self) -> bool: ...
+    def close(self) -> None: ...
+    def is_connected(self) -> bool: ...
+    def get_node_names(self) -> list[str]: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *args: object) -> Literal[False]: ...
+
+@disjoint_base
+class AsyncClient:
+    def __init__(self, config: ClientConfig | Mapping[str, Any]) -> None: ...
+    def connect(
+        self,
+        username: str | None = None,
+        password: str | None = None,
+    ) -> Operation[Self]: ...
+    def put(
+        self,
+        key: _Key,
+        bins: Mapping[str, Any],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Operation[None]: ...
+    def get(self, key: _Key, policy: ReadPolicy | None = None) -> Operation[Record]: ...
+    def select(
+        self,
+        key: _Key,
+        bins: list[str] | tuple[str, ...],
+        policy: ReadPolicy | None = None,
+    ) -> Operation[Record]: ...
+    def exists(
+        self,
+        key: _Key,
+        policy: ReadPolicy | None = None,
+    ) -> Operation[ExistsResult]: ...
+    def remove(
+        self,
+        key: _Key,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Operation[None]: ...
+    def touch(
+        self,
+        key: _Key,
+        val: int = 0,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Operation[None]: ...
+    def append(
+        self,
+        key: _Key,
+        bin: str,
+        val: str | bytes | bytearray,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Operation[None]: ...
+    def prepend(
+        self,
+        key: _Key,
+        bin: str,
+        val: str | bytes | bytearray,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Operation[None]: ...
+    def increment(
+        self,
+        key: _Key,
+        bin: str,
+        offset: float,
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Operation[None]: ...
+    def remove_bin(
+        self,
+        key: _Key,
+        bin_names: list[str] | tuple[str, ...],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Operation[None]: ...
+    def batch_read(
+        self,
+        keys: Iterable[_Key],
+        bins: list[str] | tuple[str, ...] | None = None,
+        policy: BatchPolicy | None = None,
+    ) -> Operation[LazyBatchRecords]: ...
+    def info_all(
+        self,
+        command: str,
+        policy: AdminPolicy | None = None,
+    ) -> Operation[list[InfoNodeResult]]: ...
+    def info_random_node(
+        self,
+        command: str,
+        policy: AdminPolicy | None = None,
+    ) -> Operation[str]: ...
+    def ping(self) -> Operation[bool]: ...
+    def close(self) -> Operation[None]: ...
+    def is_connected(self) -> bool: ...
+    def get_node_names(self) -> list[str]: ...
+    def __aenter__(self) -> Operation[Self]: ...
+    def __aexit__(self, *args: object) -> Operation[Literal[False]]: ...
+
+def client(config: ClientConfig | Mapping[str, Any]) -> Client: ...
+def async_client(config: ClientConfig | Mapping[str, Any]) -> AsyncClient: ...
+def _shutdown() -> None: ...
+
+@final
+class Operation(Coroutine[Any, Any, _T_co]):
+    def __await__(self) -> Generator[Any, Any, _T_co]: ...
+    def __iter__(self) -> Generator[Any, Any, _T_co]: ...
+    def __next__(self) -> Self: ...
+    def send(self, value: Any, /) -> Any: ...
+    @overload
+    def throw(
+        self,
+        typ: type[BaseException],
+        val: BaseException | object = None,
+        tb: TracebackType | None = None,
+        /,
+    ) -> Any: ...
+    @overload
+    def throw(
+        self,
+        typ: BaseException,
+        val: None = None,
+        tb: TracebackType | None = None,
+        /,
+    ) -> Any: ...
+    def close(self) -> None: ...
+    def result(self) -> _T_co: ...
+    def exception(self) -> BaseException | None: ...
+    def done(self) -> bool: ...
+    def cancelled(self) -> bool: ...
+    def cancel(self, msg: Any | None = None) -> bool: ...
+    def add_done_callback(
+        self, fn: Callable[[Self], object], /, *, context: Context | None = None
+    ) -> None: ...
+    def remove_done_callback(self, fn: Callable[[Self], object], /) -> int: ...
+    def get_loop(self) -> Any: ...
+    def _make_cancelled_error(self) -> BaseException: ...
+    _asyncio_future_blocking: bool | None
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def __qualname__(self) -> str: ...
+    def __class_getitem__(cls, item: Any, /) -> Any: ...
+
+@final
+class LoopQueue:
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+
+@final
+class BatchRecord:
+    @property
+    def key(self) -> _StoredKey: ...
+    @property
+    def result(self) -> int: ...
+    @property
+    def record(self) -> _RawRecord | None: ...
+    @property
+    def in_doubt(self) -> bool: ...
+
+@final
+class BatchRecordIterator:
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> BatchRecord: ...
+
+@final
+class LazyBatchRecords:
+    @property
+    def batch_records(self) -> list[BatchRecord]: ...
+    @property
+    def requested(self) -> int: ...
+    def to_dict(self) -> dict[Any, dict[str, Any]]: ...
+    def to_list(self) -> list[dict[str, Any] | None]: ...
+    @overload
+    def to_numpy(
+        self,
+        dtype: np.dtype[Any],
+        *,
+        strict: bool = False,
+        validity: Literal[False] = False,
+        overflow: Literal["raise", "clip"] = "raise",
+    ) -> NumpyBatchRecords: ...
+    @overload
+    def to_numpy(
+        self,
+        dtype: np.dtype[Any],
+        *,
+        strict: bool = False,
+        validity: Literal[True],
+        overflow: Literal["raise", "clip"] = "raise",
+    ) -> ValidatedNumpyBatchRecords: ...
+    def iter_records(self) -> BatchRecordIterator: ...
+    def all_user_keys(self) -> list[str | int | bytes | None]: ...
+    def found_count(self) -> int: ...
+    def keys(self) -> KeysView[Any]: ...
+    def values(self) -> ValuesView[dict[str, Any]]: ...
+    def items(self) -> ItemsView[Any, dict[str, Any]]: ...
+    @overload
+    def get(self, key: object, default: None = None) -> dict[str, Any] | None: ...
+    @overload
+    def get(self, key: object, default: _D) -> dict[str, Any] | _D: ...
+    def release_cache(self) -> None: ...
+    @staticmethod
+    def merge_to_dict(
+        handles: Iterable[LazyBatchRecords], /
+    ) -> list[dict[Any, dict[str, Any]]]: ...
+    def __getitem__(self, key: object, /) -> dict[str, Any]: ...
+    def __contains__(self, key: object, /) -> bool: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> int: ...
