@@ -36,8 +36,8 @@ answer_nodes(aeros_info *info)
         const aeros_node *node = &info->server->nodes[i];
         aeroi_buf_printf(
             info->out,
-            "%snode=%" PRIu32 ":id=%s:address=%s:state=%s:fills_left=%" PRIu32
-            ":connections=%" PRIu64,
+            "%snode=%" PRIu32 ",id=%s,address=%s,state=%s,fills_left=%" PRIu32
+            ",connections=%" PRIu64,
             i == 0 ? "" : ";", i, node->id, node->address_text,
             cluster->up[i] ? "up" : "down", aeros_cluster_fills_left(cluster, i),
             node->client_connections);

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A development server in a process of its own: an in-memory Aerospike for tests.
+
+    from aeroloop.devserver import DevServer
+
+    with DevServer(nodes=3) as server:
+        print(server.hosts)  # [("127.0.0.1", 40001), ...]
+        server.stop_node(2)
+        server.start_node(2)
+
+`python -m aeroloop.devserver --nodes 3` runs the program in the foreground. Needs nothing
+but the standard library and the program; the extension is not imported.
+"""
+
+import json
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+__all__ = ["DevServer", "DevServerError", "find_program"]
+
+_PROGRAM = "aeroloop-devserver"
+_VARIABLE = "AEROLOOP_DEVSERVER"
+_PROTO_INFO = 1
+_PROTO_VERSION = 2
+_ERROR_LINES = 50
+
+
+class DevServerError(RuntimeError):
+    """The server could not be started, has ended, or refused a command."""
+
+
+def find_program() -> str:
+    """Return the path of the server's program.
+
+    The variable AEROLOOP_DEVSERVER comes first, then the program beside this package,
+    then the PATH.
+    """
+    named = os.environ.get(_VARIABLE)
+    if named:
+        if not os.access(named, os.X_OK):
+            raise DevServerError(f"{_VARIABLE}={named} is not a program")
+        return named
+    beside = Path(__file__).resolve().parent / "bin" / _PROGRAM
+    if os.access(beside, os.X_OK):
+        return str(beside)
+    found = shutil.which(_PROGRAM)
+    if found is None:
+        raise DevServerError(
+            f"{_PROGRAM} was not found: neither {beside} nor anything on PATH; "
+            f"set {_VARIABLE} to its path"
+        )
+    return found
+
+
+def _read_exactly(sock: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        got = sock.recv(size - len(data))
+        if not got:
+            raise DevServerError("the server closed the connection")
+        data += got
+    return bytes(data)
+
+
+class DevServer:
+    """A running server. Use it as a context manager, or call `close`.
+
+    Args:
+        nodes: Nodes of the cluster, 1 to 8.
+        namespaces: At most two names.
+        port: Port of the first node, the others follow; 0 takes free ones.
+        replication_factor: Copies of a record; by default 2, or 1 with one node.
+        cluster_name: What the nodes call their cluster.
+        program: Path of the program, if `find_program` shall not look for it.
+        timeout: Seconds to wait for the server to be ready.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 1,
+        namespaces: Sequence[str] = ("test", "bar"),
+        port: int = 0,
+        *,
+        replication_factor: int | None = None,
+        cluster_name: str | None = None,
+        program: str | None = None,
+        timeout: float = 30.0,
+    ) -> None:
+        command = [
+            program or find_program(),
+            f"--port={port}",
+            f"--nodes={nodes}",
+            f"--namespace={','.join(namespaces)}",
+            "--exit-with-parent",
+        ]
+        if replication_factor is not None:
+            command.append(f"--replication-factor={replication_factor}")
+        if cluster_name is not None:
+            command.append(f"--cluster-name={cluster_name}")
+        # Its standard input is a pipe that only we hold: it ends when we end.
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._errors: deque[bytes] = deque(maxlen=_ERROR_LINES)
+        self._drain = threading.Thread(target=self._drain_errors, daemon=True)
+        self._drain.start()
+        try:
+            ready = self._wait_ready(timeout)
+        except BaseException:
+            self.close()
+            raise
+        self.hosts: list[tuple[str, int]] = [(h, int(p)) for h, p in ready["hosts"]]
+        self.pid: int = ready["pid"]
+        self.cluster_name: str = ready["cluster_name"]
+
+    def _drain_errors(self) -> None:
+        stream = self._process.stderr
+        if stream is not None:
+            for line in stream:
+                self._errors.append(line)
+            stream.close()
+
+    def _error_text(self) -> str:
+        self._drain.join(1.0)
+        return b"".join(self._errors).decode("utf-8", "replace").strip()
+
+    def _wait_ready(self, timeout: float) -> dict:
+        assert self._process.stdout is not None
+        fd = self._process.stdout.fileno()
+        deadline = time.monotonic() + timeout
+        line = b""
+        while not line.endswith(b"\n"):
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([fd], [], [], left)[0]:
+                raise DevServerError(f"the server was not ready within {timeout:g} s")
+            got = os.read(fd, 65536)
+            if not got:
+                self._process.wait()
+                raise DevServerError(
+                    f"the server ended with status {self._process.returncode}: "
+                    f"{self._error_text()}"
+                )
+            line += got
+        ready: dict = json.loads(line)
+        return ready
+
+    def info(self, command: str, node: int = 0, *, timeout: float = 10.0) -> str:
+        """Send one info command to a node and return the value of its answer."""
+        body = command.encode() + b"\n"
+        header = struct.pack(">BBHI", _PROTO_VERSION, _PROTO_INFO, 0, len(body))
+        try:
+            with socket.create_connection(self.hosts[node], timeout=timeout) as sock:
+                sock.sendall(header + body)
+                size = int.from_bytes(_read_exactly(sock, 8)[2:], "big")
+                answer = _read_exactly(sock, size).decode("utf-8", "replace")
+        except OSError as error:
+            raise DevServerError(f"node {node} does not answer: {error}") from error
+        return answer.rstrip("\n").partition("\t")[2]
+
+    def nodes(self) -> list[dict[str, str]]:
+        """Return what the server tells of its nodes: id, address, state, and so on."""
+        answer = self.info("aeroloop-nodes", self._any_node())
+        return [
+            dict(part.partition("=")[::2] for part in node.split(","))
+            for node in answer.split(";")
+        ]
+
+    def _any_node(self, but: int | None = None) -> int:
+        """A node that can be asked: not all of them need be up."""
+        for node, address in enumerate(self.hosts):
+            if node == but:
+                continue
+            try:
+                socket.create_connection(address, timeout=5.0).close()
+            except OSError:
+                continue
+            return node
+        raise DevServerError("no node of the server answers")
+
+    def _control(self, command: str, node: int) -> None:
+        answer = self.info(command, self._any_node(but=node))
+        if answer != "ok":
+            raise DevServerError(f"{command}: {answer}")
+
+    def stop_node(self, node: int, *, reset: bool = False) -> None:
+        """Take a node down: its ports close, its data is lost, the others take over.
+
+        Args:
+            node: Its index in `hosts`.
+            reset: End its connections with a reset instead of an orderly close.
+        """
+        how = "reset" if reset else "close"
+        self._control(f"aeroloop-node-stop:node={node};how={how}", node)
+
+    def start_node(self, node: int, *, wait: bool = True, timeout: float = 60.0) -> None:
+        """Bring a node back on its old port, empty.
+
+        Args:
+            node: Its index in `hosts`.
+            wait: Return only when it was filled from the other nodes.
+            timeout: Seconds to wait for that.
+        """
+        self._control(f"aeroloop-node-start:node={node}", node)
+        if wait:
+            self.settle(timeout)
+
+    def settle(self, timeout: float = 60.0) -> None:
+        """Wait until every node holds all the data that it should."""
+        deadline = time.monotonic() + timeout
+        while any(node["fills_left"] != "0" for node in self.nodes()):
+            if time.monotonic() > deadline:
+                raise DevServerError(f"the nodes did not settle within {timeout:g} s")
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        """End the server. Safe to call again."""
+        process = self._process
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._drain.join(1.0)
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def __enter__(self) -> "DevServer":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _main() -> None:
+    program = find_program()
+    os.execv(program, [program, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    _main()
