@@ -4,12 +4,10 @@
 
 #include "base/error.h"
 #include "client/client.h"
+#include "cluster/sync.h"
 #include "command/batch.h"
 #include "command/info.h"
 #include "command/single.h"
-
-/* How long a wait lasts before the caller's interrupt is asked. */
-#define INTERRUPT_MS 100
 
 void
 aero_request_init(aero_request *request, aero_request_kind kind)
@@ -74,14 +72,12 @@ not_connected(aero_error *error)
                            "Client is not connected. Call connect() first.");
 }
 
-aero_status
-aero_submit(aero_client *client, const aero_request *request,
-            const aero_completion *completion, aero_operation **out_operation,
-            aero_error *error)
+/* Checks the request and makes its command. */
+static aero_status
+prepare(aero_client *client, const aero_request *request,
+        const aero_completion *completion, aero_operation **out_operation,
+        aero_error *error)
 {
-    if (out_operation != NULL) {
-        *out_operation = NULL;
-    }
     aeroi_client_enter(client);
     aero_status status = check_request(request, error);
     if (status != AERO_OK) {
@@ -90,11 +86,48 @@ aero_submit(aero_client *client, const aero_request *request,
     if (aero_client_get_state(client) != AERO_CLIENT_CONNECTED) {
         return not_connected(error);
     }
+    return make_command(client, request, completion, out_operation, error);
+}
+
+/* A reference of the cluster, or NULL when the client is not connected (any more). */
+static aeroi_cluster *
+get_cluster(aero_client *client)
+{
+    aeroi_cluster *cluster = NULL;
+    (void)pthread_mutex_lock(&client->lock);
+    if (atomic_load_explicit(&client->state, memory_order_relaxed) ==
+        AERO_CLIENT_CONNECTED) {
+        cluster = aeroi_cluster_ref(client->cluster);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return cluster;
+}
+
+/* The command was made but cannot be submitted. */
+static aero_status
+refuse(const aero_request *request, aero_operation *operation, aero_error *error)
+{
+    if (request->kind == AERO_REQUEST_BATCH) {
+        aeroi_batch_command_give_back(operation);
+    }
+    aero_operation_unref(operation);
+    return not_connected(error);
+}
+
+aero_status
+aero_submit(aero_client *client, const aero_request *request,
+            const aero_completion *completion, aero_operation **out_operation,
+            aero_error *error)
+{
     aero_operation *operation;
-    status = make_command(client, request, completion, &operation, error);
+    if (out_operation != NULL) {
+        *out_operation = NULL;
+    }
+    aero_status status = prepare(client, request, completion, &operation, error);
     if (status != AERO_OK) {
         return status;
     }
+    /* Under the lock: a close that begins after it finds the command in a queue. */
     (void)pthread_mutex_lock(&client->lock);
     bool connected = atomic_load_explicit(&client->state, memory_order_relaxed) ==
                      AERO_CLIENT_CONNECTED;
@@ -103,11 +136,7 @@ aero_submit(aero_client *client, const aero_request *request,
     }
     (void)pthread_mutex_unlock(&client->lock);
     if (!connected) {
-        if (request->kind == AERO_REQUEST_BATCH) {
-            aeroi_batch_command_give_back(operation);
-        }
-        aero_operation_unref(operation);
-        return not_connected(error);
+        return refuse(request, operation, error);
     }
     if (out_operation == NULL) {
         aero_operation_unref(operation);
@@ -126,7 +155,7 @@ wait_for(aero_operation *operation, const aero_interrupt *interrupt)
     if (interrupt == NULL || interrupt->check_cb == NULL) {
         return aero_operation_wait(operation, UINT64_MAX);
     }
-    while (aero_operation_wait(operation, INTERRUPT_MS) == AERO_ERR_TIMEOUT) {
+    while (aero_operation_wait(operation, AEROI_INTERRUPT_MS) == AERO_ERR_TIMEOUT) {
         if (interrupt->check_cb(interrupt->user_data)) {
             aero_operation_cancel(operation);
             (void)aero_operation_wait(operation, UINT64_MAX);
@@ -152,6 +181,20 @@ result_of(aero_operation *operation, aero_status waited, aero_error *error)
     return failure->status;
 }
 
+/* On this thread where a sync worker is to be had, else on a worker thread. */
+static aero_status
+run(aeroi_cluster *cluster, aero_operation *operation, const aero_interrupt *interrupt)
+{
+    aeroi_worker *worker = aeroi_sync_borrow(cluster);
+    if (worker == NULL) {
+        aeroi_operation_submit(operation, cluster);
+        return wait_for(operation, interrupt);
+    }
+    aero_status waited = aeroi_operation_drive(operation, worker, interrupt);
+    aeroi_sync_give_back(worker);
+    return waited;
+}
+
 aero_status
 aero_execute(aero_client *client, const aero_request *request,
              const aero_interrupt *interrupt, aero_operation **out_operation,
@@ -161,11 +204,16 @@ aero_execute(aero_client *client, const aero_request *request,
     if (out_operation != NULL) {
         *out_operation = NULL;
     }
-    aero_status status = aero_submit(client, request, NULL, &operation, error);
+    aero_status status = prepare(client, request, NULL, &operation, error);
     if (status != AERO_OK) {
         return status;
     }
-    status = result_of(operation, wait_for(operation, interrupt), error);
+    aeroi_cluster *cluster = get_cluster(client);
+    if (cluster == NULL) {
+        return refuse(request, operation, error);
+    }
+    status = result_of(operation, run(cluster, operation, interrupt), error);
+    aeroi_cluster_unref(cluster);
     if (out_operation != NULL) {
         *out_operation = operation;
     }

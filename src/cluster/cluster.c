@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fork.h"
+#include "cluster/sync.h"
 
 static void
 on_all_closed(aeroi_task *task)
@@ -23,6 +24,7 @@ on_close(aeroi_task *task)
     for (uint32_t i = 0; i < cluster->worker_count; i++) {
         aeroi_worker_close(&cluster->workers[i]);
     }
+    aeroi_sync_close(cluster);
 }
 
 aero_status
@@ -37,7 +39,8 @@ aeroi_cluster_new(aero_runtime *runtime, const aeroi_settings *settings,
     if (cluster == NULL) {
         return AERO_ERR_NO_MEMORY;
     }
-    if (pthread_mutex_init(&cluster->map_lock, NULL) != 0) {
+    if (pthread_mutex_init(&cluster->map_lock, NULL) != 0 ||
+        pthread_mutex_init(&cluster->sync_lock, NULL) != 0) {
         aeroi_free(&runtime->allocator, cluster);
         return AERO_ERR_NO_MEMORY;
     }
@@ -53,7 +56,7 @@ aeroi_cluster_new(aero_runtime *runtime, const aeroi_settings *settings,
     cluster->close_task.run_cb = on_close;
     cluster->closed_task.run_cb = on_all_closed;
     for (uint32_t i = 0; i < count; i++) {
-        aeroi_worker_init(&cluster->workers[i], cluster, runtime->loops[i], i);
+        aeroi_worker_init(&cluster->workers[i], cluster, runtime->loops[i], i, false);
     }
     aeroi_tend_init(&cluster->tend, cluster, runtime->loops[0]);
     *out = cluster;
@@ -77,10 +80,12 @@ aeroi_cluster_unref(aeroi_cluster *cluster)
     if (atomic_fetch_sub_explicit(&cluster->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    aeroi_sync_free(cluster);
     aeroi_tend_deinit(&cluster->tend);
     aeroi_map_unref(cluster->map);
     aeroi_chunk_cache_unref(cluster->chunks);
     (void)pthread_mutex_destroy(&cluster->map_lock);
+    (void)pthread_mutex_destroy(&cluster->sync_lock);
     aero_allocator allocator = cluster->allocator;
     aeroi_free(&allocator, cluster);
 }

@@ -16,6 +16,10 @@
 #include "cluster/worker.h"
 #include "loop/runtime.h"
 
+/* Calling threads that may drive a command themselves at once; further ones wait for a
+ * worker thread to do it. */
+#define AEROI_SYNC_WORKERS_MAX 64
+
 /* aero_config with memory of its own. */
 typedef struct aeroi_seed {
     char name[AERO_HOST_NAME_MAX + 1];
@@ -51,12 +55,19 @@ struct aeroi_cluster {
     _Atomic uint32_t
         map_version; /* pairs with the lock: read first, taken if it moved */
     _Atomic uint32_t active_nodes; /* nodes that answered the last tend */
-    _Atomic uint32_t open_parts;   /* workers that are not closed */
+    _Atomic uint32_t open_parts;   /* workers that are not closed, sync ones included */
     _Atomic uint32_t next_info_node;
     atomic_bool closing;
     /* guarded by map_lock */
     pthread_mutex_t map_lock;
     aeroi_map *map; /* counted */
+    /* guarded by sync_lock */
+    pthread_mutex_t sync_lock;
+    bool sync_closed;
+    size_t sync_count;
+    size_t sync_idle_count;
+    aeroi_worker *sync_workers[AEROI_SYNC_WORKERS_MAX];
+    aeroi_worker *sync_idle[AEROI_SYNC_WORKERS_MAX]; /* last in, first out */
     /* worker 0 */
     aeroi_tend tend;
     aeroi_task close_task;

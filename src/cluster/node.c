@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cluster/cluster.h"
+#include "cluster/sync.h"
 
 static aeroi_node_pool *
 outer_pool(aeroi_pool *pool)
@@ -26,8 +27,9 @@ static void
 on_starving(aeroi_pool *starving)
 {
     aeroi_node *node = starving->owner;
-    for (size_t i = 0; i < node->pool_count; i++) {
-        aeroi_node_pool *pool = &node->pools[i];
+    for (size_t i = 0; i < node->thread_count; i++) {
+        aeroi_node_pool *pool =
+            atomic_load_explicit(&node->pools[i], memory_order_relaxed);
         /* Pairs with the release in on_shed: the task is free again. */
         if (&pool->pool == starving ||
             atomic_exchange_explicit(&pool->shed_sent, true, memory_order_acquire)) {
@@ -36,6 +38,7 @@ on_starving(aeroi_pool *starving)
         (void)aeroi_node_ref(node);
         aeroi_loop_submit(pool->pool.loop, &pool->shed_task);
     }
+    aeroi_sync_shed(node->cluster, node);
 }
 
 static void
@@ -76,26 +79,33 @@ share_of(uint32_t total, uint32_t index, uint32_t count)
     return total / count + (index < total % count ? 1 : 0);
 }
 
-static void
-init_pool(aeroi_node *node, size_t index)
+static aeroi_node_pool *
+make_pool(aeroi_node *node, aeroi_worker *worker)
 {
     aeroi_cluster *cluster = node->cluster;
     const aeroi_settings *settings = cluster->settings;
-    aeroi_node_pool *pool = &node->pools[index];
+    aeroi_node_pool *pool = aeroi_calloc(&cluster->allocator, 1, sizeof *pool);
+    if (pool == NULL) {
+        return NULL;
+    }
     aeroi_pool_limits limits = {
         .max_conns = settings->max_conns_per_node,
-        .min_conns = share_of(settings->min_conns_per_node, (uint32_t)index,
-                              cluster->worker_count),
+        .min_conns = worker->is_sync ? 0
+                                     : share_of(settings->min_conns_per_node,
+                                                worker->index, cluster->worker_count),
         .idle_ns = settings->idle_ns,
         .connect_timeout_ns = settings->connect_timeout_ns,
     };
-    pool->worker = &cluster->workers[index];
+    pool->worker = worker;
     aeroi_list_init(&pool->node);
     pool->attach_task.run_cb = on_attach;
     pool->detach_task.run_cb = on_detach;
     pool->shed_task.run_cb = on_shed;
-    aeroi_pool_init(&pool->pool, node, pool->worker->loop, cluster->chunks,
-                    &node->address, &limits, &node->conns, on_starving, on_drained);
+    aeroi_pool_init(&pool->pool, node, worker->loop, cluster->chunks, &node->address,
+                    &limits, &node->conns, on_starving, on_drained);
+    /* Pairs with the acquire loads: whoever sees the pointer sees the pool. */
+    atomic_store_explicit(&node->pools[worker->index], pool, memory_order_release);
+    return pool;
 }
 
 aero_status
@@ -103,9 +113,9 @@ aeroi_node_new(aeroi_cluster *cluster, const char *name, size_t name_len,
                const aeroi_address *address, aeroi_node **out)
 {
     *out = NULL;
-    size_t count = cluster->worker_count;
+    size_t slots = cluster->worker_count + AEROI_SYNC_WORKERS_MAX;
     aeroi_node *node = aeroi_calloc(&cluster->allocator, 1,
-                                    sizeof *node + count * sizeof node->pools[0]);
+                                    sizeof *node + slots * sizeof node->pools[0]);
     if (node == NULL) {
         return AERO_ERR_NO_MEMORY;
     }
@@ -117,12 +127,32 @@ aeroi_node_new(aeroi_cluster *cluster, const char *name, size_t name_len,
     atomic_init(&node->active, true);
     atomic_init(&node->answering, true);
     node->partition_generation = -1;
-    node->pool_count = count;
-    for (size_t i = 0; i < count; i++) {
-        init_pool(node, i);
+    node->thread_count = cluster->worker_count;
+    node->slot_count = slots;
+    for (size_t i = 0; i < node->thread_count; i++) {
+        if (make_pool(node, &cluster->workers[i]) == NULL) {
+            aeroi_node_unref(node);
+            return AERO_ERR_NO_MEMORY;
+        }
     }
     *out = node;
     return AERO_OK;
+}
+
+aeroi_pool *
+aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker)
+{
+    aeroi_node_pool *pool =
+        atomic_load_explicit(&node->pools[worker->index], memory_order_acquire);
+    if (pool == NULL) {
+        pool = make_pool(node, worker);
+        if (pool == NULL) {
+            return NULL;
+        }
+        (void)aeroi_node_ref(node); /* until the pool is drained */
+        aeroi_list_push_back(&worker->pools, &pool->node);
+    }
+    return &pool->pool;
 }
 
 aeroi_node *
@@ -143,6 +173,10 @@ aeroi_node_unref(aeroi_node *node)
         return;
     }
     aeroi_cluster *cluster = node->cluster;
+    for (size_t i = 0; i < node->slot_count; i++) {
+        aeroi_free(&cluster->allocator,
+                   atomic_load_explicit(&node->pools[i], memory_order_relaxed));
+    }
     aeroi_free(&cluster->allocator, node);
     aeroi_cluster_unref(cluster);
 }
@@ -150,9 +184,11 @@ aeroi_node_unref(aeroi_node *node)
 void
 aeroi_node_attach(aeroi_node *node)
 {
-    for (size_t i = 0; i < node->pool_count; i++) {
+    for (size_t i = 0; i < node->thread_count; i++) {
+        aeroi_node_pool *pool =
+            atomic_load_explicit(&node->pools[i], memory_order_relaxed);
         (void)aeroi_node_ref(node); /* until the pool is drained */
-        aeroi_loop_submit(node->pools[i].pool.loop, &node->pools[i].attach_task);
+        aeroi_loop_submit(pool->pool.loop, &pool->attach_task);
     }
 }
 
@@ -160,8 +196,10 @@ void
 aeroi_node_detach(aeroi_node *node)
 {
     atomic_store_explicit(&node->active, false, memory_order_relaxed);
-    for (size_t i = 0; i < node->pool_count; i++) {
+    for (size_t i = 0; i < node->thread_count; i++) {
+        aeroi_node_pool *pool =
+            atomic_load_explicit(&node->pools[i], memory_order_relaxed);
         (void)aeroi_node_ref(node);
-        aeroi_loop_submit(node->pools[i].pool.loop, &node->pools[i].detach_task);
+        aeroi_loop_submit(pool->pool.loop, &pool->detach_task);
     }
 }

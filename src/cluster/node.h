@@ -19,7 +19,7 @@ typedef struct aeroi_node aeroi_node;
 /* A pool with what it takes to reach it from another thread. */
 typedef struct aeroi_node_pool {
     aeroi_pool pool;
-    aeroi_worker *worker; /* borrowed */
+    aeroi_worker *worker; /* borrowed; also says which slot of the node it is in */
     aeroi_list node;      /* worker's list of pools; its thread */
     aeroi_task attach_task;
     aeroi_task detach_task;
@@ -50,9 +50,12 @@ struct aeroi_node {
     bool has_peers;
     bool listed;       /* peers asked in this round */
     bool agent_wanted; /* knows user-agent-set and was not told */
-    /* each on its worker */
-    size_t pool_count;
-    aeroi_node_pool pools[];
+    /* One slot a worker; the pool belongs to that worker, the pointer is set once. The
+     * thread workers' pools are made with the node, a sync worker's at its first
+     * command. */
+    size_t thread_count;
+    size_t slot_count;
+    _Atomic(aeroi_node_pool *) pools[];
 };
 
 /* `address` is the one that answered. Pools are attached by aeroi_node_attach. */
@@ -65,9 +68,13 @@ aeroi_node_is_active(const aeroi_node *node)
 {
     return atomic_load_explicit(&node->active, memory_order_relaxed);
 }
+/* The worker's pool, which is made if it has none; NULL without memory. On the worker.
+ */
+aeroi_pool *aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker);
 /* Makes the pools known to their workers, which open min_conns. Thread: the tend's. */
 void aeroi_node_attach(aeroi_node *node);
-/* Marks it inactive and closes its pools. Thread: the tend's. */
+/* Marks it inactive and closes the pools of the thread workers; sync workers close
+ * theirs when they are maintained. Thread: the tend's. */
 void aeroi_node_detach(aeroi_node *node);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cluster/cluster.h"
+#include "cluster/sync.h"
 
 static void
 set_maintain_timer(aeroi_worker *worker, uint64_t now_ns)
@@ -13,15 +14,32 @@ set_maintain_timer(aeroi_worker *worker, uint64_t now_ns)
                     now_ns + worker->cluster->settings->tend_interval_ns);
 }
 
+void
+aeroi_worker_maintain(aeroi_worker *worker, uint64_t now_ns)
+{
+    aeroi_list *next;
+    for (aeroi_list *node = worker->pools.next; node != &worker->pools; node = next) {
+        next = node->next; /* a pool that is drained leaves the list */
+        aeroi_pool *pool = &AEROI_CONTAINER(node, aeroi_node_pool, node)->pool;
+        aeroi_node *owner = aeroi_node_ref(pool->owner);
+        if (aeroi_node_is_active(owner)) {
+            aeroi_pool_maintain(pool, now_ns);
+        }
+        else {
+            aeroi_pool_close(pool);
+        }
+        aeroi_node_unref(owner);
+    }
+}
+
 static void
 on_maintain(aeroi_timer *timer)
 {
     aeroi_worker *worker = AEROI_CONTAINER(timer, aeroi_worker, maintain_timer);
     uint64_t now = aeroi_clock_ns();
-    aeroi_list *next;
-    for (aeroi_list *node = worker->pools.next; node != &worker->pools; node = next) {
-        next = node->next;
-        aeroi_pool_maintain(&AEROI_CONTAINER(node, aeroi_node_pool, node)->pool, now);
+    aeroi_worker_maintain(worker, now);
+    if (worker->index == 0) {
+        aeroi_sync_maintain(worker->cluster, now);
     }
     set_maintain_timer(worker, now);
 }
@@ -44,10 +62,10 @@ check_closed(aeroi_worker *worker)
     }
 }
 
-static void
-on_close(aeroi_task *task)
+void
+aeroi_worker_close_now(aeroi_worker *worker)
 {
-    aeroi_worker *worker = AEROI_CONTAINER(task, aeroi_worker, close_task);
+    AERO_ON_LOOP(worker->loop);
     worker->closing = true;
     aeroi_timer_clear(worker->loop, &worker->maintain_timer);
     aeroi_list *node;
@@ -66,14 +84,21 @@ on_close(aeroi_task *task)
     check_closed(worker);
 }
 
+static void
+on_close(aeroi_task *task)
+{
+    aeroi_worker_close_now(AEROI_CONTAINER(task, aeroi_worker, close_task));
+}
+
 void
 aeroi_worker_init(aeroi_worker *worker, aeroi_cluster *cluster, aeroi_loop *loop,
-                  uint32_t index)
+                  uint32_t index, bool is_sync)
 {
     memset(worker, 0, sizeof *worker);
     worker->cluster = cluster;
     worker->loop = loop;
     worker->index = index;
+    worker->is_sync = is_sync;
     aeroi_list_init(&worker->users);
     aeroi_list_init(&worker->pools);
     aeroi_timer_init(&worker->maintain_timer, on_maintain);

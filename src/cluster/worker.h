@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker - one cluster's part of one worker thread: its commands, pools and view of the
- * map.
+/* worker - one cluster's part of one loop: its commands, pools and view of the map.
+ *
+ * A thread worker lives on a loop of the runtime. A sync worker has a loop of its own
+ * that runs on whichever thread has borrowed it (sync.h).
  *
  * Owner: the cluster. Thread: its loop, but for what is marked. */
 #ifndef AERO_SRC_CLUSTER_WORKER_H
@@ -21,7 +23,8 @@ struct aeroi_worker {
     /* set before start, then read-only */
     aeroi_cluster *cluster;
     aeroi_loop *loop; /* borrowed from the runtime */
-    uint32_t index;
+    uint32_t index;   /* slot in each node's pools */
+    bool is_sync;
     /* any thread, atomic */
     _Atomic uint32_t in_flight; /* commands submitted and not finished */
     /* loop thread */
@@ -37,11 +40,15 @@ struct aeroi_worker {
 };
 
 void aeroi_worker_init(aeroi_worker *worker, aeroi_cluster *cluster, aeroi_loop *loop,
-                       uint32_t index);
+                       uint32_t index, bool is_sync);
 /* Starts the maintenance of pools. */
 void aeroi_worker_start(aeroi_worker *worker);
 /* Ends all commands, closes all pools, then tells the cluster. From any thread. */
 void aeroi_worker_close(aeroi_worker *worker);
+/* The same on the worker's own loop, at once. */
+void aeroi_worker_close_now(aeroi_worker *worker);
+/* Trims, opens and, for nodes that have left, closes pools. On the worker. */
+void aeroi_worker_maintain(aeroi_worker *worker, uint64_t now_ns);
 /* The newest map, borrowed until the next call; NULL before the first. */
 const aeroi_map *aeroi_worker_map(aeroi_worker *worker);
 /* The pool is empty after a close. */

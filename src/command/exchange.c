@@ -26,12 +26,6 @@ silence_deadline(const aeroi_exchange *exchange, uint64_t since_ns)
     return earlier(exchange->deadline_ns, since_ns + exchange->silence_ns);
 }
 
-static aeroi_pool *
-exchange_pool(const aeroi_exchange *exchange)
-{
-    return &exchange->node->pools[exchange->worker->index].pool;
-}
-
 static void
 exchange_end(aeroi_exchange *exchange, aero_status status)
 {
@@ -63,8 +57,13 @@ static void
 exchange_get(aeroi_exchange *exchange)
 {
     exchange->state = AEROI_EXCHANGE_WAITING;
+    exchange->pool = aeroi_node_pool_of(exchange->node, exchange->worker);
+    if (exchange->pool == NULL) {
+        aeroi_timer_set(exchange->worker->loop, &exchange->timer, 0); /* no memory */
+        return;
+    }
     for (;;) {
-        aeroi_conn *conn = aeroi_pool_get(exchange_pool(exchange), &exchange->waiter);
+        aeroi_conn *conn = aeroi_pool_get(exchange->pool, &exchange->waiter);
         if (conn == NULL) {
             aeroi_timer_set(exchange->worker->loop, &exchange->timer,
                             exchange->deadline_ns);
@@ -117,7 +116,11 @@ on_timer(aeroi_timer *timer)
 {
     aeroi_exchange *exchange = AEROI_CONTAINER(timer, aeroi_exchange, timer);
     if (exchange->state == AEROI_EXCHANGE_WAITING) {
-        aeroi_pool_cancel(exchange_pool(exchange), &exchange->waiter);
+        if (exchange->pool == NULL) {
+            exchange_end(exchange, AERO_ERR_NO_MEMORY);
+            return;
+        }
+        aeroi_pool_cancel(exchange->pool, &exchange->waiter);
         exchange_end(exchange, AERO_ERR_TIMEOUT);
         return;
     }
@@ -176,7 +179,9 @@ aeroi_exchange_abort(aeroi_exchange *exchange)
         return;
     }
     if (exchange->state == AEROI_EXCHANGE_WAITING) {
-        aeroi_pool_cancel(exchange_pool(exchange), &exchange->waiter);
+        if (exchange->pool != NULL) {
+            aeroi_pool_cancel(exchange->pool, &exchange->waiter);
+        }
     }
     else {
         aeroi_conn_drop(exchange->conn);

@@ -37,6 +37,7 @@ struct aeroi_exchange {
     aeroi_worker *worker;
     aeroi_exchange_state state;
     aeroi_node *node; /* of the last start; counted */
+    aeroi_pool *pool; /* WAITING, SENT; NULL without memory */
     aeroi_conn *conn; /* SENT */
     aeroi_waiter waiter;
     aeroi_conn_user user;

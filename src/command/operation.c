@@ -113,6 +113,51 @@ aeroi_operation_submit(aero_operation *operation, aeroi_cluster *cluster)
     aeroi_loop_submit(operation->loop, &operation->start_task);
 }
 
+/* Asks the caller's interrupt while its own thread drives the loop. */
+typedef struct watch {
+    aeroi_timer timer;
+    aero_operation *operation;
+    const aero_interrupt *interrupt;
+    bool given_up;
+} watch;
+
+static void
+on_watch(aeroi_timer *timer)
+{
+    watch *w = AEROI_CONTAINER(timer, watch, timer);
+    if (w->interrupt->check_cb(w->interrupt->user_data)) {
+        w->given_up = true;
+        cancel_now(w->operation, AERO_ERR_INTERRUPTED);
+        return;
+    }
+    aeroi_timer_set(w->operation->loop, timer,
+                    aeroi_clock_ns() + AEROI_INTERRUPT_MS * AEROI_NS_PER_MS);
+}
+
+aero_status
+aeroi_operation_drive(aero_operation *operation, aeroi_worker *worker,
+                      const aero_interrupt *interrupt)
+{
+    aeroi_loop *loop = worker->loop;
+    watch w = {.operation = operation, .interrupt = interrupt};
+    operation->cluster = aeroi_cluster_ref(worker->cluster);
+    operation->worker = worker;
+    aeroi_operation_place(operation, loop);
+    atomic_fetch_add_explicit(&worker->in_flight, 1, memory_order_relaxed);
+    aeroi_timer_init(&w.timer, on_watch);
+    on_start(&operation->start_task);
+    if (interrupt != NULL && interrupt->check_cb != NULL &&
+        !aero_operation_done(operation)) {
+        aeroi_timer_set(loop, &w.timer,
+                        aeroi_clock_ns() + AEROI_INTERRUPT_MS * AEROI_NS_PER_MS);
+    }
+    while (!aero_operation_done(operation)) {
+        aeroi_loop_turn(loop, true);
+    }
+    aeroi_timer_clear(loop, &w.timer);
+    return w.given_up ? AERO_ERR_INTERRUPTED : AERO_OK;
+}
+
 void
 aeroi_operation_finish(aero_operation *operation)
 {

@@ -14,6 +14,9 @@
 
 #include "cluster/cluster.h"
 
+/* How long a wait lasts before the caller's interrupt is asked. */
+#define AEROI_INTERRUPT_MS 100
+
 typedef struct aeroi_operation_class {
     /* On the worker: begin. It may finish at once. */
     void (*start_cb)(aero_operation *operation);
@@ -66,6 +69,10 @@ aero_status aeroi_operation_init(aero_operation *operation,
 /* Sends it to the least busy worker of the cluster. The library keeps a reference of
  * its own until completion. */
 void aeroi_operation_submit(aero_operation *operation, aeroi_cluster *cluster);
+/* Starts it on a borrowed sync worker and drives it, on this thread, until it is done.
+ * When `interrupt` (may be NULL) gives up it is cancelled: AERO_ERR_INTERRUPTED. */
+aero_status aeroi_operation_drive(aero_operation *operation, aeroi_worker *worker,
+                                  const aero_interrupt *interrupt);
 /* For connect and close: it lives on `loop`, and is not started. */
 void aeroi_operation_place(aero_operation *operation, aeroi_loop *loop);
 /* On the worker: completes with operation->error as it is (status AERO_OK or a

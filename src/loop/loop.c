@@ -152,6 +152,25 @@ aeroi_loop_run(aeroi_loop *loop)
     atomic_store_explicit(&loop->current, 0, memory_order_release);
 }
 
+void
+aeroi_loop_enter(aeroi_loop *loop)
+{
+    atomic_store_explicit(&loop->current, (uintptr_t)pthread_self(),
+                          memory_order_relaxed);
+}
+
+void
+aeroi_loop_turn(aeroi_loop *loop, bool wait)
+{
+    (void)uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+}
+
+void
+aeroi_loop_leave(aeroi_loop *loop)
+{
+    atomic_store_explicit(&loop->current, 0, memory_order_relaxed);
+}
+
 static void *
 thread_main(void *argument)
 {
@@ -203,6 +222,7 @@ aeroi_loop_free(aeroi_loop *loop, bool abandon)
         return;
     }
     if (!abandon) {
+        run_tasks(loop);
         close_handles(loop);
         aeroi_fork_fd_remove(uv_backend_fd(&loop->uv));
         (void)uv_loop_close(&loop->uv);

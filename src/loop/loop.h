@@ -36,6 +36,11 @@ aero_status aeroi_loop_new(const aero_allocator *allocator, aeroi_loop **out);
 aero_status aeroi_loop_start(aeroi_loop *loop, const char *name);
 /* Runs the loop on the calling thread until it is stopped. */
 void aeroi_loop_run(aeroi_loop *loop);
+/* A loop without a thread: makes it current on the calling thread, runs turns, and lets
+ * go. At most one thread at a time. `wait`: blocks until there is something to do. */
+void aeroi_loop_enter(aeroi_loop *loop);
+void aeroi_loop_turn(aeroi_loop *loop, bool wait);
+void aeroi_loop_leave(aeroi_loop *loop);
 /* Any thread, also from a signal handler: ends the run once all that was submitted
  * before has run. Streams, listeners and resolves must have been closed by then. */
 void aeroi_loop_stop(aeroi_loop *loop);
