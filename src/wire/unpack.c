@@ -185,14 +185,28 @@ take_metadata(aeroi_reader *reader, bool is_map, aero_event *event)
     return AERO_OK;
 }
 
+/* Elements that the open containers lack, without the one that is being taken. */
+static uint64_t
+pending_elements(const aero_unpacker *unpacker)
+{
+    uint64_t pending = 0;
+    for (uint32_t depth = 0; depth <= unpacker->depth_; depth++) {
+        pending += unpacker->left_[depth];
+    }
+    return pending - 1;
+}
+
 /* Begins a container of `count` elements or pairs. */
 static aero_status
 container_open(aero_unpacker *unpacker, aeroi_reader *reader, bool is_map,
                uint64_t count, aero_event *out)
 {
     uint64_t width = is_map ? 2 : 1;
-    /* Each element takes a byte at least. */
-    if (count * width > aeroi_reader_left(reader) || count * width > UINT32_MAX) {
+    /* Each element takes a byte at least, also those that containers around this one
+     * lack. So all the counts of a value together are at most its bytes, and a caller
+     * who allocates by them cannot be made to allocate much more than it received. */
+    if (count * width + pending_elements(unpacker) > aeroi_reader_left(reader) ||
+        count * width > UINT32_MAX) {
         return AERO_ERR_PROTOCOL;
     }
     if (unpacker->depth_ == AERO_DEPTH_MAX) {

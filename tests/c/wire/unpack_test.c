@@ -258,6 +258,34 @@ broken_bytes_are_refused(void **state)
     }
 }
 
+/* Each list claims as many elements as there are bytes. Alone each claim could be true;
+ * together they would make a caller allocate a hundred times what it received. */
+static void
+claims_of_nested_lists_add_up(void **state)
+{
+    (void)state;
+    uint8_t bytes[1000];
+    memset(bytes, 0xc0, sizeof bytes);
+    for (size_t i = 0; i + 3 < 300; i += 3) {
+        size_t left = sizeof bytes - i - 3;
+        bytes[i] = 0xdc;
+        bytes[i + 1] = (uint8_t)(left >> 8);
+        bytes[i + 2] = (uint8_t)left;
+    }
+    aero_unpacker unpacker;
+    aero_event event;
+    aero_unpacker_init(&unpacker, bytes, sizeof bytes);
+    assert_int_equal(aero_unpacker_next(&unpacker, &event), AERO_OK);
+    assert_int_equal(event.count, 997);
+    assert_int_equal(aero_unpacker_next(&unpacker, &event), AERO_ERR_PROTOCOL);
+    /* The closest that can be true: the last element of each list is the next list. */
+    assert_events("92c092c092c0c0", AERO_ERR_END,
+                  "list2/0( nil list2/0( nil list2/0( nil nil ) ) ) ");
+    assert_events("9293c0c0c0", AERO_ERR_PROTOCOL, "list2/0( ");
+    assert_events("9292c0c0", AERO_ERR_PROTOCOL, "list2/0( ");
+    assert_events("9291c0c0", AERO_ERR_END, "list2/0( list1/0( nil ) nil ) ");
+}
+
 static void
 depth_has_a_limit(void **state)
 {
@@ -315,6 +343,7 @@ main(void)
         cmocka_unit_test(special_values_are_events),
         cmocka_unit_test(vectors_are_read),
         cmocka_unit_test(broken_bytes_are_refused),
+        cmocka_unit_test(claims_of_nested_lists_add_up),
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(no_bytes_are_no_value),
         cmocka_unit_test(unpacker_fits_on_a_stack),
