@@ -16,8 +16,10 @@ aeros_exec_deinit(aeros_exec *exec)
 {
     aeros_arena_deinit(&exec->arena);
     aeroi_free(exec->allocator, exec->bins);
+    aeroi_free(exec->allocator, exec->cursor.offsets);
     exec->bins = NULL;
     exec->bin_cap = 0;
+    exec->cursor = (aeros_cursor){0};
 }
 
 void

@@ -16,8 +16,9 @@ typedef struct aeros_exec {
     aeros_arena arena;
     aeros_bin *bins; /* bins of the record that is being written */
     size_t bin_cap;
-    uint64_t now_ns;   /* set before each request: Unix time, strictly increasing */
-    uint32_t now_void; /* the same in seconds since 2010 */
+    aeros_cursor cursor; /* for the record that is being read */
+    uint64_t now_ns;     /* set before each request: Unix time, strictly increasing */
+    uint32_t now_void;   /* the same in seconds since 2010 */
 } aeros_exec;
 
 void aeros_exec_init(aeros_exec *exec, const aero_allocator *allocator);
@@ -29,6 +30,12 @@ typedef enum aeros_change {
     AEROS_CHANGE_REMOVED, /* the record has gone */
 } aeros_change;
 
+/* A bin that a read asks for. */
+typedef struct aeros_name {
+    aeros_bin bin; /* without a value */
+    uint32_t hint; /* where it stood in the record before */
+} aeros_name;
+
 /* What a read asks for, worked out once for all rows that share a body. */
 typedef struct aeros_read_plan {
     aero_status refused; /* before the record is looked for: AERO_ENTERPRISE_ONLY */
@@ -37,7 +44,7 @@ typedef struct aeros_read_plan {
     bool no_bins;
     bool respond_all;
     uint16_t set_id; /* of the store; 0 with a set that no record has */
-    aeros_bin *names;
+    aeros_name *names;
     size_t name_count;
     size_t name_cap;
 } aeros_read_plan;
@@ -49,7 +56,7 @@ void aeros_read_plan_free(aeros_exec *exec, aeros_read_plan *plan);
 
 /* Answers a read; `index` is the row's. Returns the result byte. */
 aero_status aeros_read(aeros_exec *exec, aeros_store *store,
-                       const aeros_request *request, const aeros_read_plan *plan,
+                       const aeros_request *request, aeros_read_plan *plan,
                        uint32_t index, aeroi_buf *out, aeros_change *out_change);
 /* The same for a write, a multi-op message or a delete. */
 aero_status aeros_write(aeros_exec *exec, aeros_store *store,

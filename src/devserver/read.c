@@ -27,7 +27,7 @@ names_take(aeros_exec *exec, const aeros_request *request, aeros_read_plan *plan
         return AERO_OK;
     }
     if (count > plan->name_cap) {
-        aeros_bin *names =
+        aeros_name *names =
             aeroi_realloc(exec->allocator, plan->names, count * sizeof *names);
         if (names == NULL) {
             return AERO_ERR_NO_MEMORY;
@@ -47,11 +47,10 @@ names_take(aeros_exec *exec, const aeros_request *request, aeros_read_plan *plan
         if (plan->error != AERO_OK) {
             return AERO_OK;
         }
-        aeros_bin *name = &plan->names[plan->name_count++];
-        aeros_bin_set_name(name, op.name, op.name_len);
-        name->particle = AERO_PARTICLE_NULL;
-        name->len = 0;
-        name->data = NULL;
+        aeros_name *name = &plan->names[plan->name_count++];
+        memset(name, 0, sizeof *name);
+        aeros_bin_set_name(&name->bin, op.name, op.name_len);
+        name->hint = (uint32_t)i;
     }
     return AERO_OK;
 }
@@ -114,19 +113,25 @@ touch_maybe(aeros_exec *exec, aeros_record *record, uint32_t percent,
 }
 
 static uint16_t
-selected_put(const aeros_record *record, const aeros_read_plan *plan, aeroi_buf *out)
+selected_put(aeros_exec *exec, const aeros_record *record, aeros_read_plan *plan,
+             aeroi_buf *out)
 {
     uint16_t n_ops = 0;
-    aeros_cursor cursor = {0};
+    if (!aeros_cursor_start(&exec->cursor, exec->allocator, record)) {
+        out->failed = true;
+        return 0;
+    }
     for (size_t i = 0; i < plan->name_count; i++) {
+        aeros_name *name = &plan->names[i];
         uint32_t len = 0;
-        const uint8_t *op = aeros_record_find(record, &plan->names[i], &cursor, &len);
+        const uint8_t *op =
+            aeros_cursor_find(&exec->cursor, &name->bin, &name->hint, &len);
         if (op != NULL) {
             aeroi_buf_put(out, op, len);
             n_ops++;
         }
         else if (plan->respond_all) {
-            aeros_bin_put(out, AERO_OP_READ, &plan->names[i]);
+            aeros_bin_put(out, AERO_OP_READ, &name->bin);
             n_ops++;
         }
     }
@@ -134,8 +139,8 @@ selected_put(const aeros_record *record, const aeros_read_plan *plan, aeroi_buf 
 }
 
 static void
-bins_put(const aeros_record *record, const aeros_read_plan *plan, uint32_t void_time,
-         uint32_t index, aeroi_buf *out)
+bins_put(aeros_exec *exec, const aeros_record *record, aeros_read_plan *plan,
+         uint32_t void_time, uint32_t index, aeroi_buf *out)
 {
     size_t ops_len = plan->all ? record->ops_len : 0;
     uint8_t *p = aeroi_buf_grow(out, AEROI_MSG_SIZE + ops_len);
@@ -148,7 +153,7 @@ bins_put(const aeros_record *record, const aeros_read_plan *plan, uint32_t void_
     uint16_t n_ops = plan->all ? record->bin_count : 0;
     if (!plan->all && !plan->no_bins) {
         size_t start = out->len - AEROI_MSG_SIZE;
-        n_ops = selected_put(record, plan, out);
+        n_ops = selected_put(exec, record, plan, out);
         p = out->data + start;
     }
     if (!out->failed) {
@@ -158,7 +163,7 @@ bins_put(const aeros_record *record, const aeros_read_plan *plan, uint32_t void_
 
 aero_status
 aeros_read(aeros_exec *exec, aeros_store *store, const aeros_request *request,
-           const aeros_read_plan *plan, uint32_t index, aeroi_buf *out,
+           aeros_read_plan *plan, uint32_t index, aeroi_buf *out,
            aeros_change *out_change)
 {
     *out_change = AEROS_CHANGE_NONE;
@@ -192,6 +197,6 @@ aeros_read(aeros_exec *exec, aeros_store *store, const aeros_request *request,
         aeros_answer_put(out, status, record->generation, void_time, index);
         return status;
     }
-    bins_put(record, plan, void_time, index, out);
+    bins_put(exec, record, plan, void_time, index, out);
     return AERO_OK;
 }

@@ -127,27 +127,70 @@ word_mask(size_t len)
     return ones;
 }
 
+bool
+aeros_cursor_start(aeros_cursor *cursor, const aero_allocator *allocator,
+                   const aeros_record *record)
+{
+    if (record->bin_count > cursor->cap) {
+        uint32_t *offsets = aeroi_realloc(allocator, cursor->offsets,
+                                          record->bin_count * sizeof *offsets);
+        if (offsets == NULL) {
+            return false;
+        }
+        cursor->offsets = offsets;
+        cursor->cap = record->bin_count;
+    }
+    cursor->record = record;
+    cursor->known = 0;
+    cursor->next = 0;
+    return true;
+}
+
+/* The op at a position below bin_count. */
+static const uint8_t *
+cursor_op(aeros_cursor *cursor, uint32_t position)
+{
+    const uint8_t *ops = cursor->record->data;
+    while (cursor->known <= position) {
+        uint32_t offset = 0;
+        if (cursor->known > 0) {
+            offset = cursor->offsets[cursor->known - 1];
+            offset += 4 + aeroi_load_be32(ops + offset);
+        }
+        cursor->offsets[cursor->known++] = offset;
+    }
+    return ops + cursor->offsets[position];
+}
+
 const uint8_t *
-aeros_record_find(const aeros_record *record, const aeros_bin *name,
-                  aeros_cursor *cursor, uint32_t *out_len)
+aeros_cursor_find(aeros_cursor *cursor, const aeros_bin *name, uint32_t *hint,
+                  uint32_t *out_len)
 {
     uint64_t mask_lo = word_mask(name->name_len);
     uint64_t mask_hi = name->name_len > 8 ? word_mask(name->name_len - 8u) : 0;
-    uint32_t offset = cursor->offset;
-    for (uint32_t left = record->bin_count; left > 0; left--) {
-        if (offset >= record->ops_len) {
-            offset = 0;
+    uint32_t count = cursor->record->bin_count;
+    uint32_t position = *hint;
+    if (position >= count ||
+        !op_has_name(cursor_op(cursor, position), name, mask_lo, mask_hi)) {
+        position = cursor->next;
+        uint32_t left = count;
+        for (; left > 0; left--, position++) {
+            if (position >= count) {
+                position = 0;
+            }
+            if (op_has_name(cursor_op(cursor, position), name, mask_lo, mask_hi)) {
+                break;
+            }
         }
-        const uint8_t *op = record->data + offset;
-        uint32_t len = 4 + aeroi_load_be32(op);
-        offset += len;
-        if (op_has_name(op, name, mask_lo, mask_hi)) {
-            cursor->offset = offset;
-            *out_len = len;
-            return op;
+        if (left == 0) {
+            return NULL;
         }
     }
-    return NULL;
+    *hint = position;
+    cursor->next = position + 1;
+    const uint8_t *op = cursor_op(cursor, position);
+    *out_len = 4 + aeroi_load_be32(op);
+    return op;
 }
 
 static size_t

@@ -74,15 +74,24 @@ aeros_record_expired(const aeros_record *record, uint32_t now_void)
     return record->void_time != 0 && record->void_time < now_void;
 }
 
-/* The op of a bin, looked for from *cursor onward and then from the start: bins asked
- * for in stored order cost one comparison each. NULL when absent. `out_len` is the op's
- * whole length. */
+/* Looks bins of one record up by name. Where the ops begin is worked out only as far as
+ * needed; a name that stands where it stood in the record before costs one comparison,
+ * in whatever order they are asked for. */
 typedef struct aeros_cursor {
-    uint32_t offset;
+    const aeros_record *record;
+    uint32_t *offsets; /* of the ops; the first `known` are worked out */
+    uint32_t cap;
+    uint32_t known;
+    uint32_t next; /* where a search begins: behind the last hit */
 } aeros_cursor;
 
-const uint8_t *aeros_record_find(const aeros_record *record, const aeros_bin *name,
-                                 aeros_cursor *cursor, uint32_t *out_len);
+/* `cursor` is zeroed at first and reused. False without memory. */
+bool aeros_cursor_start(aeros_cursor *cursor, const aero_allocator *allocator,
+                        const aeros_record *record);
+/* The op of a bin, or NULL when it is absent; `out_len` is the op's whole length.
+ * `hint` is the bin's position in the record before, and gets the one in this. */
+const uint8_t *aeros_cursor_find(aeros_cursor *cursor, const aeros_bin *name,
+                                 uint32_t *hint, uint32_t *out_len);
 
 /* What the record takes on the real server's device, which max-record-size bounds: an
  * estimate within a few bytes of the flat format of 8.1. */
