@@ -339,6 +339,15 @@ operation_get_name(PyObject *self, void *closure)
     return PyUnicode_FromString(SELF(self)->command->name);
 }
 
+/* gather() with return_exceptions reads it of a cancelled future. */
+static PyObject *
+operation_get_cancel_message(PyObject *self, void *closure)
+{
+    (void)closure;
+    PyObject *message = SELF(self)->cancel_message;
+    return Py_NewRef(message != NULL ? message : Py_None);
+}
+
 static PyObject *
 operation_repr(PyObject *self)
 {
@@ -456,6 +465,7 @@ static PyMethodDef operation_methods[] = {
 static PyGetSetDef operation_getset[] = {
     {"_asyncio_future_blocking", operation_get_blocking, operation_set_blocking, NULL,
      NULL},
+    {"_cancel_message", operation_get_cancel_message, NULL, NULL, NULL},
     {"__name__", operation_get_name, NULL, NULL, NULL},
     {"__qualname__", operation_get_name, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
