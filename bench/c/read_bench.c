@@ -6,19 +6,15 @@
  * "floor" sends the same request over a blocking socket and throws the answer away. All
  * rows of a size run interleaved, a few calls of each in turn; medians over the rounds,
  * with the quartiles. CPU is that of this process, per call. */
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <aeroloop/aeroloop.h>
 
-#include "wire/batch_codec.h"
+#include "floor.h"
 
 enum {
     RECORDS = 4000,
@@ -32,9 +28,7 @@ typedef struct bench {
     aero_client *client;
     aero_plan *plan;
     float *matrix;
-    int fd;
-    uint8_t *sink;
-    aeroi_buf request;
+    floor_link link;
     size_t keys;
     size_t cursor;
 } bench;
@@ -45,13 +39,6 @@ typedef struct row {
     double wall[ROUNDS_MAX];
     double cpu[ROUNDS_MAX];
 } row;
-
-static void
-die(const char *what)
-{
-    fprintf(stderr, "%s\n", what);
-    exit(1);
-}
 
 static double
 now_us(void)
@@ -73,11 +60,7 @@ cpu_us(void)
 static aero_key
 key_of(size_t i)
 {
-    return (aero_key){.ns = "test",
-                      .ns_len = 4,
-                      .set = "bench",
-                      .set_len = 5,
-                      .user_key = aero_value_int((int64_t)i)};
+    return floor_key(FLOOR_SET, i);
 }
 
 static void
@@ -107,7 +90,7 @@ seed(aero_client *client)
                                    .value = aero_value_float((double)(i + f))};
         }
         if (aero_write(client, NULL, &key, ops, 5 + FLOATS, &error) != AERO_OK) {
-            die(error.message);
+            floor_die(error.message);
         }
     }
 }
@@ -129,79 +112,15 @@ make_plan(void)
     }
     aero_plan *plan;
     if (aero_plan_new(NULL, fields, FLOATS, FLOATS * 4, &plan, NULL) != AERO_OK) {
-        die("plan");
+        floor_die("plan");
     }
     return plan;
-}
-
-static int
-dial(const char *host, int port)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    int on = 1;
-    inet_pton(AF_INET, host, &address.sin_addr);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) {
-        die("floor: cannot connect");
-    }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return fd;
-}
-
-static void
-read_fully(int fd, uint8_t *to, size_t len)
-{
-    while (len != 0) {
-        ssize_t got = recv(fd, to, len, 0);
-        if (got <= 0) {
-            die("floor: the server closed");
-        }
-        to += got;
-        len -= (size_t)got;
-    }
-}
-
-/* The request is built anew for each call, as the library does. */
-static void
-build_request(bench *b, size_t keys)
-{
-    aeroi_batch_writer writer;
-    aeroi_buf body;
-    aeroi_msg msg = {.info1 = AEROI_INFO1_READ | AEROI_INFO1_GET_ALL, .n_fields = 2};
-    aeroi_buf_init(&body, NULL);
-    aeroi_batch_body_put(&body, AEROI_ROW_INFO | AEROI_ROW_TTL, &msg, "test", 4,
-                         "bench", 5);
-    aeroi_buf_reset(&b->request);
-    aeroi_batch_begin(&writer, &b->request, 0x0d, NULL, 0);
-    for (size_t i = 0; i < keys; i++) {
-        uint8_t digest[AERO_DIGEST_SIZE];
-        aero_key key = key_of((b->cursor + i) % RECORDS);
-        aero_key_digest(&key, digest, NULL);
-        aeroi_batch_row_put(&writer, (uint32_t)i, digest, i == 0 ? body.data : NULL,
-                            body.len);
-    }
-    aeroi_batch_end(&writer, 1000);
-    aeroi_buf_deinit(&body);
 }
 
 static void
 run_floor(bench *b)
 {
-    build_request(b, b->keys);
-    if (send(b->fd, b->request.data, b->request.len, 0) != (ssize_t)b->request.len) {
-        die("floor: send");
-    }
-    for (;;) {
-        uint8_t header[8];
-        aeroi_proto proto;
-        read_fully(b->fd, header, sizeof header);
-        aeroi_proto_decode(header, &proto);
-        read_fully(b->fd, b->sink, proto.body_len);
-        if (proto.body_len == 22 && (b->sink[3] & AEROI_INFO3_LAST) != 0) {
-            break;
-        }
-    }
+    floor_batch(&b->link, b->cursor % RECORDS, b->keys, RECORDS);
 }
 
 static aero_batch *
@@ -211,17 +130,17 @@ read_batch(bench *b)
     aero_batch *batch;
     aero_error error;
     if (aero_batch_request_new(NULL, b->keys, &request) != AERO_OK) {
-        die("out of memory");
+        floor_die("out of memory");
     }
     for (size_t i = 0; i < b->keys; i++) {
         aero_key key = key_of((b->cursor + i) % RECORDS);
         aero_batch_request_add(request, &key, NULL);
     }
     if (aero_batch_read(b->client, NULL, request, &batch, &error) != AERO_OK) {
-        die(error.message);
+        floor_die(error.message);
     }
     if (aero_batch_found_count(batch) != b->keys) {
-        die("not all found");
+        floor_die("not all found");
     }
     return batch;
 }
@@ -243,7 +162,7 @@ run_fill(bench *b)
     fill.row_count = b->keys;
     if (aero_column_fill(batch, b->plan, &fill, NULL) != AERO_OK ||
         b->matrix[1] != (float)(b->cursor % RECORDS + 1)) {
-        die("fill");
+        floor_die("fill");
     }
     aero_batch_unref(batch);
 }
@@ -256,7 +175,7 @@ run_worker(bench *b)
     aero_batch_request *keys;
     aero_request_init(&request, AERO_REQUEST_BATCH);
     if (aero_batch_request_new(NULL, b->keys, &keys) != AERO_OK) {
-        die("out of memory");
+        floor_die("out of memory");
     }
     for (size_t i = 0; i < b->keys; i++) {
         aero_key key = key_of((b->cursor + i) % RECORDS);
@@ -264,13 +183,19 @@ run_worker(bench *b)
     }
     request.batch = keys;
     if (aero_submit(b->client, &request, NULL, &operation, NULL) != AERO_OK) {
-        die("submit");
+        floor_die("submit");
     }
     aero_operation_wait(operation, UINT64_MAX);
     if (aero_operation_status(operation) != AERO_OK) {
-        die(aero_operation_error(operation)->message);
+        floor_die(aero_operation_error(operation)->message);
     }
     aero_operation_unref(operation);
+}
+
+static void
+run_get_floor(bench *b)
+{
+    floor_get(&b->link, b->cursor % RECORDS);
 }
 
 static void
@@ -280,7 +205,7 @@ run_get(bench *b)
     aero_record *record;
     aero_error error;
     if (aero_get(b->client, NULL, &key, &record, &error) != AERO_OK) {
-        die(error.message);
+        floor_die(error.message);
     }
     aero_record_unref(record);
 }
@@ -331,15 +256,15 @@ main(int argc, char **argv)
                             {.name = "aero_batch_read", .run = run_batch},
                             {.name = "  and fill 64 f4", .run = run_fill},
                             {.name = "  by a worker thread", .run = run_worker}};
-    static row gets[] = {{.name = "floor (batch of 1)", .run = run_floor},
+    static row gets[] = {{.name = "floor", .run = run_get_floor},
                          {.name = "aero_get", .run = run_get}};
     static const size_t sizes[] = {30, 200, 2000};
     if (argc < 3) {
-        die("usage: read_bench HOST PORT [ROUNDS]");
+        floor_die("usage: read_bench HOST PORT [ROUNDS]");
     }
     int rounds = argc > 3 ? atoi(argv[3]) : 41;
     if (rounds < 1 || rounds > ROUNDS_MAX) {
-        die("ROUNDS must be 1..1000");
+        floor_die("ROUNDS must be 1..1000");
     }
     aero_error error;
     aero_runtime_config runtime_config;
@@ -354,14 +279,12 @@ main(int argc, char **argv)
     if (aero_runtime_new(&runtime_config, &runtime, &error) != AERO_OK ||
         aero_client_new(runtime, &config, &b.client, &error) != AERO_OK ||
         aero_client_connect(b.client, NULL, &error) != AERO_OK) {
-        die(error.message);
+        floor_die(error.message);
     }
     seed(b.client);
     b.plan = make_plan();
     b.matrix = calloc(2000, FLOATS * sizeof(float));
-    b.sink = malloc(AERO_FRAME_BODY_MAX);
-    b.fd = dial(argv[1], atoi(argv[2]));
-    aeroi_buf_init(&b.request, NULL);
+    floor_open(&b.link, argv[1], argv[2]);
     for (size_t i = 0; i < 3; i++) {
         char title[64];
         b.keys = sizes[i];
@@ -371,10 +294,8 @@ main(int argc, char **argv)
     b.keys = 1;
     measure(&b, "single record of 69 bins", gets, 2,
             rounds * 5 < ROUNDS_MAX ? rounds * 5 : ROUNDS_MAX);
-    close(b.fd);
+    floor_close(&b.link);
     free(b.matrix);
-    free(b.sink);
-    aeroi_buf_deinit(&b.request);
     aero_plan_unref(b.plan);
     aero_client_unref(b.client);
     aero_runtime_unref(runtime);
