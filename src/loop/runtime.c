@@ -110,7 +110,7 @@ start_loops(aero_runtime *runtime)
         }
     }
     for (uint32_t i = 0; i < runtime->worker_count; i++) {
-        char name[16];
+        char name[24]; /* of which 15 bytes are used, as there are few workers */
         (void)snprintf(name, sizeof name, "aeroloop-%u", i);
         aero_status status = aeroi_loop_start(runtime->loops[i], name);
         if (status != AERO_OK) {
