@@ -10,6 +10,7 @@
 #include <aeroloop/config.h>
 #include <aeroloop/key.h>
 #include <aeroloop/limits.h>
+#include <aeroloop/op.h>
 #include <aeroloop/operation.h>
 #include <aeroloop/policy.h>
 #include <aeroloop/record.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch - the keys of a batch read, and its answer: one row a key, in the caller's
- * order.
+/* batch - the keys of a batch, and its answer: one row a key, in the caller's order.
+ *
+ * All keys of a request share what is done with them (aero_batch_request_bin, _op,
+ * _remove, _header_only; by default all bins are read), but for rows that bring their
+ * own (aero_batch_request_add_ops, _add_remove).
  *
  * Thread: a request belongs to one thread until it is submitted. A batch is immutable
  * after completion; any thread. Bins borrow from the batch and end with its last unref.
@@ -10,6 +13,8 @@
 
 #include <aeroloop/allocator.h>
 #include <aeroloop/key.h>
+#include <aeroloop/op.h>
+#include <aeroloop/policy.h>
 #include <aeroloop/record.h>
 
 #ifdef __cplusplus
@@ -33,6 +38,27 @@ AERO_API aero_status aero_batch_request_bin(aero_batch_request *request,
                                             aero_error *error);
 /* Asks for generation and ttl alone. */
 AERO_API void aero_batch_request_header_only(aero_batch_request *request);
+/* One more op for each key; its write settings are those of the request's policy.
+ * Copies. */
+AERO_API aero_status aero_batch_request_op(aero_batch_request *request,
+                                           const aero_op *op, aero_error *error);
+/* Removes the records. */
+AERO_API void aero_batch_request_remove(aero_batch_request *request);
+/* A row with ops of its own, which may read, write or both. Copies. Of `policy` (NULL:
+ * the defaults) it uses exists, generation, ttl, commit_master, durable_delete,
+ * send_key, filter, read_mode_ap_all and read_touch_ttl_percent. */
+AERO_API aero_status aero_batch_request_add_ops(aero_batch_request *request,
+                                                const aero_key *key, const aero_op *ops,
+                                                size_t op_count,
+                                                const aero_policy *policy,
+                                                aero_error *error);
+AERO_API aero_status aero_batch_request_add_remove(aero_batch_request *request,
+                                                   const aero_key *key,
+                                                   const aero_policy *policy,
+                                                   aero_error *error);
+/* True when a row writes: a retry may then repeat it, so use
+ * aero_policy_init_batch_write. */
+AERO_API bool aero_batch_request_writes(const aero_batch_request *request);
 AERO_API size_t aero_batch_request_count(const aero_batch_request *request);
 
 AERO_API aero_batch *aero_batch_ref(aero_batch *batch);

@@ -29,6 +29,7 @@
 #include <aeroloop/batch.h>
 #include <aeroloop/config.h>
 #include <aeroloop/key.h>
+#include <aeroloop/op.h>
 #include <aeroloop/operation.h>
 #include <aeroloop/policy.h>
 #include <aeroloop/record.h>
@@ -93,21 +94,15 @@ AERO_API aero_status aero_client_connect(aero_client *client,
 AERO_API aero_status aero_client_close(aero_client *client);
 
 typedef enum aero_request_kind {
-    AERO_REQUEST_READ,   /* all bins, or those of READ ops: get, select */
-    AERO_REQUEST_EXISTS, /* generation and ttl alone */
-    AERO_REQUEST_WRITE,  /* WRITE, INCR, APPEND, PREPEND, TOUCH, DELETE_ALL ops */
-    AERO_REQUEST_REMOVE, /* the record */
-    AERO_REQUEST_BATCH,  /* a batch read */
-    AERO_REQUEST_INFO,   /* one info command */
+    AERO_REQUEST_READ,    /* all bins, or those of READ ops: get, select */
+    AERO_REQUEST_EXISTS,  /* generation and ttl alone */
+    AERO_REQUEST_WRITE,   /* WRITE, INCR, APPEND, PREPEND, TOUCH, DELETE_ALL ops */
+    AERO_REQUEST_REMOVE,  /* the record */
+    AERO_REQUEST_OPERATE, /* any ops, in order, all or nothing; READ without a bin: all
+                           */
+    AERO_REQUEST_BATCH,   /* many records: aero_batch_request */
+    AERO_REQUEST_INFO,    /* one info command */
 } aero_request_kind;
-
-typedef struct aero_op {
-    aero_op_type type;
-    const char
-        *bin; /* 1..AERO_BIN_NAME_MAX bytes, no NUL; NULL for TOUCH and DELETE_ALL */
-    size_t bin_len;
-    aero_value value; /* READ: ignored; WRITE of a null value removes the bin */
-} aero_op;
 
 typedef enum aero_info_target {
     AERO_INFO_ALL_NODES,
@@ -119,7 +114,7 @@ typedef struct aero_request {
     size_t struct_size;
     aero_request_kind kind;
     aero_policy policy;
-    const aero_key *key; /* READ, EXISTS, WRITE, REMOVE */
+    const aero_key *key; /* READ, EXISTS, WRITE, REMOVE, OPERATE */
     const aero_op *ops;
     size_t op_count;
     aero_batch_request *batch; /* BATCH: taken on success, the caller's on failure */
@@ -153,6 +148,11 @@ AERO_API aero_status aero_select(aero_client *client, const aero_policy *policy,
                                  const aero_key *key, const char *const *bins,
                                  size_t bin_count, aero_record **out_record,
                                  aero_error *error);
+/* The record holds the answers of the ops that have one, in their order. */
+AERO_API aero_status aero_operate(aero_client *client, const aero_policy *policy,
+                                  const aero_key *key, const aero_op *ops,
+                                  size_t op_count, aero_record **out_record,
+                                  aero_error *error);
 /* A missing record is AERO_RECORD_NOT_FOUND. */
 AERO_API aero_status aero_exists(aero_client *client, const aero_policy *policy,
                                  const aero_key *key, aero_record **out_record,
@@ -162,7 +162,9 @@ AERO_API aero_status aero_write(aero_client *client, const aero_policy *policy,
                                 size_t op_count, aero_error *error);
 AERO_API aero_status aero_remove(aero_client *client, const aero_policy *policy,
                                  const aero_key *key, aero_error *error);
-/* Takes `request` on success and on failure. */
+/* Any batch request, read or write. Takes `request` on success and on failure.
+ * `*out_batch` is also set on a failure after which some rows have an answer, else
+ * NULL. */
 AERO_API aero_status aero_batch_read(aero_client *client, const aero_policy *policy,
                                      aero_batch_request *request,
                                      aero_batch **out_batch, aero_error *error);

@@ -63,6 +63,8 @@ typedef struct aero_policy {
     uint32_t ttl;
     bool commit_master; /* answer after the master's write */
     bool durable_delete;
+    bool respond_all_ops; /* OPERATE: an answer for each op, also for those without one
+                           */
 
     /* all */
     bool send_key;
@@ -81,6 +83,9 @@ AERO_API void aero_policy_init_read(aero_policy *policy);
 AERO_API void aero_policy_init_write(aero_policy *policy);
 /* As read; allow_inline and respond_all_keys on. */
 AERO_API void aero_policy_init_batch(aero_policy *policy);
+
+/* As batch, with 0 retries: for batches that write. */
+AERO_API void aero_policy_init_batch_write(aero_policy *policy);
 
 /* Checks ranges; the message names the member and its limits. */
 AERO_API aero_status aero_policy_check(const aero_policy *policy, aero_error *error);

@@ -22,6 +22,7 @@ aero_request_init(aero_request *request, aero_request_kind kind)
         break;
     case AERO_REQUEST_WRITE:
     case AERO_REQUEST_REMOVE:
+    case AERO_REQUEST_OPERATE:
         aero_policy_init_write(&request->policy);
         break;
     case AERO_REQUEST_BATCH:
@@ -53,6 +54,7 @@ make_command(aero_client *client, const aero_request *request,
     case AERO_REQUEST_EXISTS:
     case AERO_REQUEST_WRITE:
     case AERO_REQUEST_REMOVE:
+    case AERO_REQUEST_OPERATE:
         return aeroi_single_new(&client->allocator, request, completion, out, error);
     case AERO_REQUEST_BATCH:
         return aeroi_batch_command_new(&client->allocator, request, completion, out,

@@ -30,6 +30,13 @@ aero_policy_init_batch(aero_policy *policy)
     policy->respond_all_keys = true;
 }
 
+void
+aero_policy_init_batch_write(aero_policy *policy)
+{
+    aero_policy_init_batch(policy);
+    policy->max_retries = 0;
+}
+
 static aero_status
 check_enums(const aero_policy *policy, aero_error *error)
 {

@@ -92,6 +92,19 @@ aero_write(aero_client *client, const aero_policy *policy, const aero_key *key,
 }
 
 aero_status
+aero_operate(aero_client *client, const aero_policy *policy, const aero_key *key,
+             const aero_op *ops, size_t op_count, aero_record **out_record,
+             aero_error *error)
+{
+    aero_request request;
+    aero_request_init(&request, AERO_REQUEST_OPERATE);
+    request.key = key;
+    request.ops = ops;
+    request.op_count = op_count;
+    return run(client, &request, policy, out_record, error);
+}
+
+aero_status
 aero_remove(aero_client *client, const aero_policy *policy, const aero_key *key,
             aero_error *error)
 {
@@ -117,7 +130,7 @@ aero_batch_read(aero_client *client, const aero_policy *policy,
     if (operation == NULL) {
         aero_batch_request_free(batch); /* it was not taken */
     }
-    else if (status == AERO_OK) {
+    else {
         *out_batch = aero_operation_batch(operation);
     }
     aero_operation_unref(operation);

@@ -17,6 +17,7 @@ typedef struct batch_command {
     /* set before start, then read-only */
     aero_policy policy; /* `filter` points into filter_copy */
     aero_batch_request *request;
+    bool is_write; /* a row may change its record */
     aeroi_buf filter_copy;
     /* worker */
     uint64_t deadline_ns;
@@ -79,10 +80,12 @@ give_up(batch_command *command, const uint32_t *keys, uint32_t count,
         const aeroi_exchange *exchange)
 {
     aero_batch *batch = command->operation.batch;
+    bool in_doubt = aeroi_retry_in_doubt(attempts, status, command->is_write);
     for (uint32_t i = 0; i < count; i++) {
         aeroi_row *row = &batch->rows[keys[i]];
         if (!row->answered) {
             row->status = status;
+            row->in_doubt = in_doubt;
         }
     }
     aero_error *failure = &command->failure;
@@ -92,6 +95,7 @@ give_up(batch_command *command, const uint32_t *keys, uint32_t count,
                           : aero_status_text(status);
     (void)aeroi_error_set(failure, status, "%s", why);
     failure->attempts = attempts->tried;
+    failure->in_doubt = in_doubt;
     if (node != NULL) {
         (void)snprintf(failure->node, sizeof failure->node, "%s %s", node->name,
                        node->address_text);
@@ -211,8 +215,8 @@ part_failed(part *p, aero_status status)
 {
     batch_command *command = p->command;
     uint64_t now = aeroi_clock_ns();
-    aeroi_verdict verdict =
-        aeroi_retry_decide(&command->policy, &p->attempts, status, false, now);
+    aeroi_verdict verdict = aeroi_retry_decide(&command->policy, &p->attempts, status,
+                                               command->is_write, now);
     if (verdict.retry) {
         p->replica += verdict.next_replica ? 1 : 0;
         if (status == AERO_ERR_NO_NODE) {
@@ -273,15 +277,22 @@ put_request(part *p)
                       command->policy.filter, command->policy.filter_len);
     uint32_t last_place = UINT32_MAX;
     for (uint32_t i = 0; i < p->count; i++) {
-        uint32_t place = request->keys[p->keys[i]].place;
-        bool repeat = place == last_place;
+        const aeroi_batch_key *key = &request->keys[p->keys[i]];
+        const uint8_t *digest = command->operation.batch->digests[p->keys[i]];
+        if (key->body_len != 0) {
+            aeroi_batch_row_put(&writer, i, digest, request->bytes.data + key->body,
+                                key->body_len);
+            last_place = UINT32_MAX;
+            continue;
+        }
+        bool repeat = key->place == last_place;
         if (!repeat) {
             aeroi_buf_reset(&body);
-            aeroi_batch_request_body(request, place, &command->policy, &body);
-            last_place = place;
+            aeroi_batch_request_body(request, p->keys[i], &command->policy, &body);
+            /* The server refuses a repeat behind a row with a key. */
+            last_place = command->policy.send_key ? UINT32_MAX : key->place;
         }
-        aeroi_batch_row_put(&writer, i, command->operation.batch->digests[p->keys[i]],
-                            repeat ? NULL : body.data, body.len);
+        aeroi_batch_row_put(&writer, i, digest, repeat ? NULL : body.data, body.len);
     }
     aeroi_batch_end(&writer, command->policy.total_timeout_ms);
     p->request.failed = p->request.failed || body.failed;
@@ -311,6 +322,7 @@ part_new(batch_command *command, uint32_t count, const aeroi_attempts *attempts,
     aeroi_buf_init(&p->request, &operation->allocator);
     aeroi_exchange_init(&p->exchange, &exchange_class, operation->worker);
     p->exchange.deadline_ns = command->deadline_ns;
+    p->exchange.is_write = command->is_write;
     if (command->policy.socket_timeout_ms != 0) {
         p->exchange.silence_ns = command->policy.socket_timeout_ms * AEROI_NS_PER_MS;
     }
@@ -484,6 +496,9 @@ batch_abort(aero_operation *operation)
     batch_command *command = (batch_command *)operation;
     while (!aeroi_list_empty(&command->parts)) {
         part *p = AEROI_CONTAINER(command->parts.next, part, list);
+        bool sent = p->attempts.sent != 0 || p->exchange.sent;
+        operation->error.in_doubt =
+            operation->error.in_doubt || (command->is_write && sent);
         aeroi_exchange_abort(&p->exchange);
         part_free(p);
     }
@@ -540,6 +555,7 @@ aeroi_batch_command_new(const aero_allocator *allocator, const aero_request *req
         return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
     }
     command->request = request->batch;
+    command->is_write = aero_batch_request_writes(request->batch);
     *out = operation;
     return AERO_OK;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "command/encode.h"
+#include "command/ops.h"
 #include "wire/batch_codec.h"
 #include "wire/digest.h"
 
@@ -23,7 +23,7 @@ aero_batch_request_new(const aero_allocator *allocator, size_t expected,
     }
     request->allocator = *aeroi_allocator_or_default(allocator);
     aeroi_buf_init(&request->bytes, &request->allocator);
-    aeroi_buf_init(&request->bins, &request->allocator);
+    aeroi_buf_init(&request->ops, &request->allocator);
     if (expected > AERO_BATCH_KEYS_MAX) {
         expected = AERO_BATCH_KEYS_MAX;
     }
@@ -47,7 +47,7 @@ aero_batch_request_free(aero_batch_request *request)
         return;
     }
     aeroi_buf_deinit(&request->bytes);
-    aeroi_buf_deinit(&request->bins);
+    aeroi_buf_deinit(&request->ops);
     aero_allocator allocator = request->allocator;
     aeroi_free(&allocator, request->keys);
     aeroi_free(&allocator, request->places);
@@ -186,6 +186,32 @@ aero_batch_request_add(aero_batch_request *request, const aero_key *key,
 }
 
 aero_status
+aero_batch_request_op(aero_batch_request *request, const aero_op *op, aero_error *error)
+{
+    aeroi_ops_plan plan;
+    aero_status status = aeroi_ops_plan_init(&plan, AERO_REQUEST_OPERATE, op, 1, error);
+    if (status != AERO_OK) {
+        return status;
+    }
+    if (request->op_count == AERO_OPS_MAX) {
+        return aeroi_error_set(error, AERO_ERR_TOO_BIG,
+                               "a batch may have at most %d ops", AERO_OPS_MAX);
+    }
+    size_t before = request->ops.len;
+    aeroi_ops_put(&plan, &request->ops);
+    if (request->ops.failed) {
+        request->ops.failed = false;
+        request->ops.len = before;
+        return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
+    }
+    request->op_count++;
+    request->ops_read = request->ops_read || plan.reads;
+    request->ops_read_all = request->ops_read_all || plan.reads_all;
+    request->ops_write = request->ops_write || plan.writes;
+    return AERO_OK;
+}
+
+aero_status
 aero_batch_request_bin(aero_batch_request *request, const char *name, size_t len,
                        aero_error *error)
 {
@@ -193,20 +219,8 @@ aero_batch_request_bin(aero_batch_request *request, const char *name, size_t len
     if (status != AERO_OK) {
         return status;
     }
-    if (request->bin_count == AERO_OPS_MAX) {
-        return aeroi_error_set(error, AERO_ERR_TOO_BIG,
-                               "a batch may name at most %d bins", AERO_OPS_MAX);
-    }
-    const aero_value null = {.particle = AERO_PARTICLE_NULL};
-    size_t before = request->bins.len;
-    aeroi_op_put(&request->bins, AERO_OP_READ, name, len, &null);
-    if (request->bins.failed) {
-        request->bins.failed = false;
-        request->bins.len = before;
-        return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
-    }
-    request->bin_count++;
-    return AERO_OK;
+    aero_op op = {.type = AERO_OP_READ, .bin = name, .bin_len = len};
+    return aero_batch_request_op(request, &op, error);
 }
 
 void
@@ -215,10 +229,128 @@ aero_batch_request_header_only(aero_batch_request *request)
     request->header_only = true;
 }
 
+void
+aero_batch_request_remove(aero_batch_request *request)
+{
+    request->remove = true;
+}
+
+bool
+aero_batch_request_writes(const aero_batch_request *request)
+{
+    return request->remove || request->ops_write || request->rows_write;
+}
+
+/* Row flags, info bytes, namespace, set, key, filter; then the ops: `ready` ones, or
+ * the plan's. */
+static void
+put_row(aeroi_buf *buf, const aeroi_ops_plan *plan, const aero_policy *policy,
+        const aeroi_batch_place *place, const aero_value *user_key,
+        const aeroi_buf *ready)
+{
+    aeroi_msg msg = {.n_fields = 2};
+    aero_policy row = *policy;
+    row.respond_all_ops =
+        plan->writes; /* as client-c does, so that rows show their ops */
+    aeroi_ops_set_bits(plan, &row, &msg);
+    if (plan->kind == AERO_REQUEST_REMOVE) {
+        msg.info2 |= AEROI_INFO2_RESPOND_ALL_OPS;
+    }
+    aeroi_buf fields;
+    aeroi_buf_init(&fields, buf->allocator);
+    aeroi_ops_put_fields(&row, user_key, &fields, &msg);
+    uint8_t flags = AEROI_ROW_INFO | AEROI_ROW_TTL;
+    if (plan->writes) {
+        flags |= AEROI_ROW_GENERATION;
+    }
+    aeroi_batch_body_put(buf, flags, &msg, place->ns, place->ns_len, place->set,
+                         place->set_len);
+    aeroi_buf_put(buf, fields.data, fields.len);
+    buf->failed = buf->failed || fields.failed;
+    aeroi_buf_deinit(&fields);
+    if (ready != NULL) {
+        aeroi_buf_put(buf, ready->data, ready->len);
+    }
+    else {
+        aeroi_ops_put(plan, buf);
+    }
+}
+
+/* Adds a key with a body of its own. */
+static aero_status
+add_own_row(aero_batch_request *request, const aero_key *key,
+            const aeroi_ops_plan *plan, const aero_policy *policy, aero_error *error)
+{
+    aero_policy defaults;
+    if (policy == NULL) {
+        aero_policy_init_batch_write(&defaults);
+        policy = &defaults;
+    }
+    aero_status status = aero_policy_check(policy, error);
+    if (status == AERO_OK) {
+        status = aero_batch_request_add(request, key, error);
+    }
+    if (status != AERO_OK) {
+        return status;
+    }
+    const aero_value null = {.particle = AERO_PARTICLE_NULL};
+    size_t body = request->bytes.len;
+    put_row(&request->bytes, plan, policy, &request->places[request->last_place],
+            key->digest == NULL ? &key->user_key : &null, NULL);
+    if (request->bytes.failed || request->bytes.len - body > AERO_FRAME_BODY_MAX) {
+        bool failed = request->bytes.failed;
+        request->bytes.failed = false;
+        request->bytes.len = body;
+        request->count--;
+        return failed ? aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory")
+                      : aeroi_error_set(error, AERO_ERR_TOO_BIG,
+                                        "a row is larger than %u bytes",
+                                        AERO_FRAME_BODY_MAX);
+    }
+    request->keys[request->count - 1].body = body;
+    request->keys[request->count - 1].body_len = (uint32_t)(request->bytes.len - body);
+    request->rows_write = request->rows_write || plan->writes;
+    return AERO_OK;
+}
+
+aero_status
+aero_batch_request_add_ops(aero_batch_request *request, const aero_key *key,
+                           const aero_op *ops, size_t op_count,
+                           const aero_policy *policy, aero_error *error)
+{
+    aeroi_ops_plan plan;
+    aero_status status =
+        aeroi_ops_plan_init(&plan, AERO_REQUEST_OPERATE, ops, op_count, error);
+    return status != AERO_OK ? status : add_own_row(request, key, &plan, policy, error);
+}
+
+aero_status
+aero_batch_request_add_remove(aero_batch_request *request, const aero_key *key,
+                              const aero_policy *policy, aero_error *error)
+{
+    aeroi_ops_plan plan;
+    aero_status status =
+        aeroi_ops_plan_init(&plan, AERO_REQUEST_REMOVE, NULL, 0, error);
+    return status != AERO_OK ? status : add_own_row(request, key, &plan, policy, error);
+}
+
 size_t
 aero_batch_request_count(const aero_batch_request *request)
 {
     return request->count;
+}
+
+static aero_value
+user_key_of(const aero_batch_request *request, const aeroi_batch_key *key)
+{
+    if (key->particle == AERO_PARTICLE_INTEGER) {
+        return aero_value_int(key->as.integer);
+    }
+    if (key->particle == AERO_PARTICLE_NULL) {
+        return aero_value_null();
+    }
+    return aero_value_bytes((aero_particle)key->particle,
+                            request->bytes.data + key->as.offset, key->len);
 }
 
 void
@@ -231,38 +363,39 @@ aeroi_batch_request_digest(const aero_batch_request *request, size_t index,
         memcpy(out_digest, request->bytes.data + key->as.offset, AERO_DIGEST_SIZE);
         return;
     }
-    aero_value user_key =
-        key->particle == AERO_PARTICLE_INTEGER
-            ? aero_value_int(key->as.integer)
-            : aero_value_bytes((aero_particle)key->particle,
-                               request->bytes.data + key->as.offset, key->len);
+    aero_value user_key = user_key_of(request, key);
     /* The type was checked when the key was added. */
     (void)aero_digest_compute(place->set, place->set_len, &user_key, out_digest);
 }
 
+static aero_request_kind
+shared_kind(const aero_batch_request *request)
+{
+    if (request->remove) {
+        return AERO_REQUEST_REMOVE;
+    }
+    return request->header_only ? AERO_REQUEST_EXISTS : AERO_REQUEST_OPERATE;
+}
+
 void
-aeroi_batch_request_body(const aero_batch_request *request, uint32_t place,
+aeroi_batch_request_body(const aero_batch_request *request, size_t index,
                          const aero_policy *policy, aeroi_buf *buf)
 {
-    const aeroi_batch_place *where = &request->places[place];
-    aeroi_msg msg = {
-        .info1 = AEROI_INFO1_READ,
-        .record_ttl = (uint32_t)policy->read_touch_ttl_percent,
-        .n_fields = 2,
-        .n_ops = request->header_only ? 0 : (uint16_t)request->bin_count,
+    const aeroi_batch_key *key = &request->keys[index];
+    aero_request_kind kind = shared_kind(request);
+    bool has_ops = kind == AERO_REQUEST_OPERATE;
+    aeroi_ops_plan plan = {
+        .kind = kind,
+        .op_count = has_ops ? request->op_count : 0, /* counted; the bytes are ready */
+        .reads = !request->remove && (request->ops_read || request->op_count == 0),
+        .reads_all = has_ops && (request->ops_read_all || request->op_count == 0),
+        .writes = request->remove || (has_ops && request->ops_write),
     };
-    if (request->header_only) {
-        msg.info1 |= AEROI_INFO1_NO_BINS;
-    }
-    else if (request->bin_count == 0) {
-        msg.info1 |= AEROI_INFO1_GET_ALL;
-    }
-    if (policy->read_mode_ap_all) {
-        msg.info1 |= AEROI_INFO1_READ_MODE_ALL;
-    }
-    aeroi_batch_body_put(buf, AEROI_ROW_INFO | AEROI_ROW_TTL, &msg, where->ns,
-                         where->ns_len, where->set, where->set_len);
-    if (!request->header_only) {
-        aeroi_buf_put(buf, request->bins.data, request->bins.len);
-    }
+    aero_policy row = *policy;
+    row.filter = NULL; /* the parent carries it */
+    row.send_key = policy->send_key && plan.writes;
+    aero_value user_key = user_key_of(request, key);
+    const aeroi_buf none = {.data = NULL};
+    put_row(buf, &plan, &row, &request->places[key->place], &user_key,
+            has_ops ? &request->ops : &none);
 }

@@ -26,6 +26,8 @@ typedef struct aeroi_batch_key {
         int64_t integer;
         size_t offset; /* in bytes */
     } as;
+    uint32_t body_len; /* 0 = the shared body */
+    size_t body;       /* offset in bytes: all that follows the digest in the row */
 } aeroi_batch_key;
 
 struct aero_batch_request {
@@ -37,17 +39,23 @@ struct aero_batch_request {
     uint32_t place_count;
     uint32_t place_cap;
     uint32_t last_place;
-    aeroi_buf bytes; /* user keys and digests */
-    aeroi_buf bins;  /* READ ops */
-    uint32_t bin_count;
+    aeroi_buf bytes; /* user keys, digests and rows' own bodies */
+    aeroi_buf ops;   /* of the shared body */
+    uint32_t op_count;
     bool header_only;
+    bool remove;
+    bool ops_read;
+    bool ops_read_all;
+    bool ops_write;
+    bool rows_write; /* a row of its own writes */
 };
 
 /* Hashes key `index`. */
 void aeroi_batch_request_digest(const aero_batch_request *request, size_t index,
                                 uint8_t out_digest[AERO_DIGEST_SIZE]);
-/* All that follows the digest in a row of the given place. */
-void aeroi_batch_request_body(const aero_batch_request *request, uint32_t place,
+/* All that follows the digest in a row that shares its body. Rows of one place have the
+ * same bytes, unless the policy sends the key. */
+void aeroi_batch_request_body(const aero_batch_request *request, size_t index,
                               const aero_policy *policy, aeroi_buf *buf);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct single {
     aero_operation operation;
     /* set before start, then read-only */
     bool is_write;
+    bool wants_record;
     aero_policy policy; /* without its borrowed filter */
     uint32_t partition;
     char ns[AERO_NAMESPACE_MAX + 1];
@@ -157,7 +158,7 @@ on_frame(aeroi_exchange *exchange, const aeroi_frame *frame, bool *out_done)
     }
     *out_done = true;
     command->answer = msg.result_code;
-    if (msg.result_code != AERO_OK || command->is_write) {
+    if (msg.result_code != AERO_OK || !command->wants_record) {
         return AERO_OK;
     }
     return keep_record(command, frame, &msg, ops, ops_len);
@@ -246,13 +247,15 @@ aeroi_single_new(const aero_allocator *allocator, const aero_request *request,
     }
     aeroi_buf_init(&command->request, &command->operation.allocator);
     aeroi_timer_init(&command->retry_timer, on_retry);
-    aero_status status = aeroi_encode_single(request, &command->request, digest, error);
+    aero_status status = aeroi_encode_single(request, &command->request, digest,
+                                             &command->is_write, error);
     if (status != AERO_OK) {
         aero_operation_unref(&command->operation);
         return status;
     }
-    command->is_write =
-        request->kind == AERO_REQUEST_WRITE || request->kind == AERO_REQUEST_REMOVE;
+    command->wants_record =
+        request->kind != AERO_REQUEST_WRITE && request->kind != AERO_REQUEST_REMOVE;
+
     command->policy = request->policy;
     command->policy.filter = NULL;
     command->partition = aero_digest_partition(digest);
