@@ -109,6 +109,9 @@ aeropy_call_deinit(aeropy_call *call)
     Py_CLEAR(call->context);
     if (call->native != NULL) {
         aero_client *native = call->native;
+        if (call->command->action == AEROPY_ACTION_CONNECT) {
+            aeropy_client_release(call->client);
+        }
         call->native = NULL;
         /* It may be the last reference, when another thread dropped the object. */
         Py_BEGIN_ALLOW_THREADS

@@ -165,13 +165,23 @@ replace_native(client_object *client, aero_client *native, aero_client **out_old
     pthread_mutex_lock(&state->lock);
     aero_client *old = client->native;
     bool is_free =
-        old == NULL || aero_client_get_state(old) == AERO_CLIENT_DISCONNECTED;
+        !client->is_claimed &&
+        (old == NULL || aero_client_get_state(old) == AERO_CLIENT_DISCONNECTED);
     if (is_free) {
+        client->is_claimed = true;
         client->native = native;
         *out_old = old;
     }
     pthread_mutex_unlock(&state->lock);
     return is_free;
+}
+
+void
+aeropy_client_release(client_object *client)
+{
+    pthread_mutex_lock(&client->state->lock);
+    client->is_claimed = false;
+    pthread_mutex_unlock(&client->state->lock);
 }
 
 static int
@@ -181,7 +191,8 @@ raise_connected(client_object *client)
     const char *text = "already connected. Close the client before reconnecting.";
     if (native != NULL) {
         aero_client_state state = aero_client_get_state(native);
-        if (state == AERO_CLIENT_CONNECTING) {
+        /* Disconnected: a connect that was faster is about to be submitted. */
+        if (state == AERO_CLIENT_CONNECTING || state == AERO_CLIENT_DISCONNECTED) {
             text = "already connecting.";
         }
         else if (state == AERO_CLIENT_CLOSING) {

@@ -23,6 +23,7 @@ struct client_object {
     PyObject *weakrefs;
 
     /* guarded by state->lock */
+    bool is_claimed; /* by a connect that has made `native` and not yet submitted */
     client_object *previous;
     client_object *next;
 };
@@ -32,6 +33,8 @@ aero_client *aeropy_client_native(client_object *client);
 /* Makes the aero_client of a connect() from the configuration. -1 with an error set,
  * also when the client is connected already. */
 int aeropy_client_prepare(client_object *client, aero_client **out_native);
+/* Ends what a successful prepare began, when the connect was submitted or is over. */
+void aeropy_client_release(client_object *client);
 
 /* config.c: what config says, checked. Borrows its strings from `config`, and keeps
  * hosts in an array of its own. */
