@@ -8,6 +8,7 @@ import faulthandler
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,9 @@ TESTS = Path(__file__).resolve().parents[1]
 SOAK = os.environ.get("AEROLOOP_SOAK") == "1"
 
 # For what must not hang, on a machine that is busy with other things. A call that hangs
-# is shown with all stacks, and ends the process: nothing can be learnt from the rest.
+# ends the process: nothing can be learnt from the rest. All stacks are then in
+# HANG_FILE, since pytest holds what is written to stderr, and would lose it.
+HANG_FILE = Path(tempfile.gettempdir()) / f"aeroloop-hang-{os.getpid()}.txt"
 HANG_S = 120.0
 
 
@@ -35,11 +38,13 @@ def repeats(full: int) -> int:
 
 @contextmanager
 def watchdog(seconds: float = HANG_S) -> Iterator[None]:
-    faulthandler.dump_traceback_later(seconds, exit=True)
-    try:
-        yield
-    finally:
-        faulthandler.cancel_dump_traceback_later()
+    with HANG_FILE.open("w") as stacks:
+        faulthandler.dump_traceback_later(seconds, exit=True, file=stacks)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            HANG_FILE.unlink()
 
 
 @contextmanager
