@@ -24,9 +24,8 @@ from typing import (
     overload,
 )
 
-from typing_extensions import Self, disjoint_base
-
 import numpy as np
+from typing_extensions import Self, disjoint_base
 
 from .numpy_batch import NumpyBatchRecords, ValidatedNumpyBatchRecords
 from .types import (

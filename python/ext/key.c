@@ -120,7 +120,7 @@ check_shape(PyObject *tuple)
     }
     if (count > 4) {
         PyErr_Format(PyExc_ValueError,
-                     "Key tuple must have 3 or 4 elements: (namespace, set, key[, "
+                     "Key tuple must have 3 or 4 elements (namespace, set, key[, "
                      "digest]), got %zd",
                      count);
         return -1;
