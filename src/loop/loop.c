@@ -236,19 +236,20 @@ aeroi_loop_submit(aeroi_loop *loop, aeroi_task *task)
 {
     (void)pthread_mutex_lock(&loop->lock);
     aeroi_list_push_back(&loop->queue, &task->node);
-    bool wake = !loop->wake_sent;
-    loop->wake_sent = true;
-    (void)pthread_mutex_unlock(&loop->lock);
-    if (wake) {
+    if (!loop->wake_sent) {
+        loop->wake_sent = true;
+        /* Under the lock: the task may be the one that ends the loop, and it can run as
+         * soon as the lock is free. */
         (void)uv_async_send(&loop->wake);
     }
+    (void)pthread_mutex_unlock(&loop->lock);
 }
 
 bool
 aeroi_loop_is_current(const aeroi_loop *loop)
 {
-    return atomic_load_explicit(&loop->current, memory_order_relaxed) ==
-           (uintptr_t)pthread_self();
+    uintptr_t current = atomic_load_explicit(&loop->current, memory_order_relaxed);
+    return current == 0 || current == (uintptr_t)pthread_self();
 }
 
 const aero_allocator *

@@ -53,7 +53,8 @@ void aeroi_loop_free(aeroi_loop *loop, bool abandon);
 /* Any thread. Tasks run in the order of their submits; one wake-up serves all that are
  * queued. */
 void aeroi_loop_submit(aeroi_loop *loop, aeroi_task *task);
-/* Any thread. */
+/* Any thread. True too while the loop does not run: it is then whoever's who prepares or
+ * frees it. */
 bool aeroi_loop_is_current(const aeroi_loop *loop);
 const aero_allocator *aeroi_loop_allocator(const aeroi_loop *loop);
 
