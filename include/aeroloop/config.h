@@ -54,6 +54,16 @@ typedef struct aero_config {
     uint32_t min_conns_per_node; /* opened ahead; default 0 */
     uint32_t
         idle_timeout_ms; /* idle connections are closed; 0 = never; default 55000 */
+    /* Operations of the client at once, 0 = any number; INFO is not counted, a batch
+     * counts as one. Further ones wait, first come, first served, for at most
+     * operation_queue_timeout_ms (0 = for ever), then fail with AERO_ERR_BACKPRESSURE.
+     */
+    uint32_t max_concurrent_operations;
+    uint32_t operation_queue_timeout_ms;
+    /* Errors of a node in one tend interval after which it is left alone until the
+     * next, 0 = any number: its replicas are asked, or AERO_ERR_MAX_ERROR_RATE. Default
+     * 100. */
+    uint32_t max_error_rate;
     bool use_services_alternate; /* ask nodes for their alternate addresses */
     const char *user_agent; /* "python-1.0" or NULL; sent to servers that know it */
 } aero_config;

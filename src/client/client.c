@@ -32,6 +32,16 @@ aero_client_get_state(const aero_client *client)
 
 /* ---- fork ---- */
 
+static aeroi_limiter *
+new_limiter(const aero_client *client)
+{
+    if (client->max_concurrent == 0) {
+        return NULL;
+    }
+    return aeroi_limiter_new(&client->allocator, client->max_concurrent,
+                             client->queue_timeout_ms);
+}
+
 static void
 reconnect_in_child(aero_client *client)
 {
@@ -66,6 +76,7 @@ aeroi_client_enter(aero_client *client)
         (void)pthread_mutex_init(&client->lock, NULL);
         client->cluster = NULL;
         client->connecting = NULL;
+        client->limiter = new_limiter(client); /* without memory: no limit */
         aeroi_list_init(&client->closers);
         if (was_connected) {
             reconnect_in_child(client);
@@ -98,7 +109,12 @@ aero_client_new(aero_runtime *runtime, const aero_config *config,
         aeroi_free(&runtime->allocator, client);
         return status;
     }
-    if (pthread_mutex_init(&client->lock, NULL) != 0) {
+    client->max_concurrent = config->max_concurrent_operations;
+    client->queue_timeout_ms = config->operation_queue_timeout_ms;
+    client->limiter = new_limiter(client);
+    if ((client->limiter == NULL && client->max_concurrent != 0) ||
+        pthread_mutex_init(&client->lock, NULL) != 0) {
+        aeroi_limiter_unref(client->limiter);
         aeroi_settings_deinit(&client->settings, &client->allocator);
         aeroi_free(&runtime->allocator, client);
         return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
@@ -132,6 +148,7 @@ aero_client_unref(aero_client *client)
     }
     (void)aero_client_close(client);
     (void)pthread_mutex_destroy(&client->lock);
+    aeroi_limiter_unref(client->limiter);
     aeroi_settings_deinit(&client->settings, &client->allocator);
     aero_runtime *runtime = client->runtime;
     aero_allocator allocator = client->allocator;

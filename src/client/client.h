@@ -21,8 +21,11 @@ struct aero_client {
     _Atomic uint32_t refs;
     _Atomic uint32_t fork_generation; /* under which `lock` and `cluster` were made */
     _Atomic int state;                /* aero_client_state; written under lock */
+    uint32_t max_concurrent;          /* set before start */
+    uint32_t queue_timeout_ms;
     pthread_mutex_t lock;
     /* guarded by lock */
+    aeroi_limiter *limiter; /* counted; NULL = no limit */
     aeroi_cluster *cluster; /* counted; NULL when DISCONNECTED */
     aero_operation
         *connecting; /* the library's reference; NULL unless a connect is under way */

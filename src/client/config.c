@@ -15,6 +15,7 @@ aero_config_init(aero_config *config)
         .tend_interval_ms = 1000,
         .max_conns_per_node = 256,
         .idle_timeout_ms = 55000,
+        .max_error_rate = 100,
     };
 }
 
@@ -137,6 +138,7 @@ aeroi_settings_init(aeroi_settings *settings, const aero_allocator *allocator,
     settings->idle_ns = config->idle_timeout_ms * AEROI_NS_PER_MS;
     settings->max_conns_per_node = config->max_conns_per_node;
     settings->min_conns_per_node = config->min_conns_per_node;
+    settings->max_error_rate = config->max_error_rate;
     settings->use_services_alternate = config->use_services_alternate;
     return AERO_OK;
 }

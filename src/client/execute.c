@@ -88,7 +88,11 @@ prepare(aero_client *client, const aero_request *request,
     if (aero_client_get_state(client) != AERO_CLIENT_CONNECTED) {
         return not_connected(error);
     }
-    return make_command(client, request, completion, out_operation, error);
+    status = make_command(client, request, completion, out_operation, error);
+    if (status == AERO_OK && request->kind != AERO_REQUEST_INFO) {
+        aeroi_operation_limit(*out_operation, client->limiter);
+    }
+    return status;
 }
 
 /* A reference of the cluster, or NULL when the client is not connected (any more). */
@@ -116,6 +120,21 @@ refuse(const aero_request *request, aero_operation *operation, aero_error *error
     return not_connected(error);
 }
 
+/* To a worker thread. Under the lock: a close that begins after it finds the command in
+ * a queue, and the threads are there as long as the client is connected. */
+static bool
+hand_over(aero_client *client, aero_operation *operation)
+{
+    (void)pthread_mutex_lock(&client->lock);
+    bool connected = atomic_load_explicit(&client->state, memory_order_relaxed) ==
+                     AERO_CLIENT_CONNECTED;
+    if (connected) {
+        aeroi_operation_submit(operation, client->cluster);
+    }
+    (void)pthread_mutex_unlock(&client->lock);
+    return connected;
+}
+
 aero_status
 aero_submit(aero_client *client, const aero_request *request,
             const aero_completion *completion, aero_operation **out_operation,
@@ -129,15 +148,7 @@ aero_submit(aero_client *client, const aero_request *request,
     if (status != AERO_OK) {
         return status;
     }
-    /* Under the lock: a close that begins after it finds the command in a queue. */
-    (void)pthread_mutex_lock(&client->lock);
-    bool connected = atomic_load_explicit(&client->state, memory_order_relaxed) ==
-                     AERO_CLIENT_CONNECTED;
-    if (connected) {
-        aeroi_operation_submit(operation, client->cluster);
-    }
-    (void)pthread_mutex_unlock(&client->lock);
-    if (!connected) {
+    if (!hand_over(client, operation)) {
         return refuse(request, operation, error);
     }
     if (out_operation == NULL) {
@@ -170,10 +181,15 @@ wait_for(aero_operation *operation, const aero_interrupt *interrupt)
 static aero_status
 result_of(aero_operation *operation, aero_status waited, aero_error *error)
 {
-    if (waited == AERO_ERR_INTERRUPTED) {
-        return aeroi_error_set(error, waited, "interrupted");
-    }
     const aero_error *failure = aero_operation_error(operation);
+    if (waited == AERO_ERR_INTERRUPTED) {
+        (void)aeroi_error_set(error, waited, "interrupted");
+        if (error != NULL && failure != NULL) {
+            error->in_doubt = failure->in_doubt;
+            error->attempts = failure->attempts;
+        }
+        return waited;
+    }
     if (failure == NULL) {
         return AERO_OK;
     }
@@ -181,20 +197,6 @@ result_of(aero_operation *operation, aero_status waited, aero_error *error)
         *error = *failure;
     }
     return failure->status;
-}
-
-/* On this thread where a sync worker is to be had, else on a worker thread. */
-static aero_status
-run(aeroi_cluster *cluster, aero_operation *operation, const aero_interrupt *interrupt)
-{
-    aeroi_worker *worker = aeroi_sync_borrow(cluster);
-    if (worker == NULL) {
-        aeroi_operation_submit(operation, cluster);
-        return wait_for(operation, interrupt);
-    }
-    aero_status waited = aeroi_operation_drive(operation, worker, interrupt);
-    aeroi_sync_give_back(worker);
-    return waited;
 }
 
 aero_status
@@ -210,12 +212,23 @@ aero_execute(aero_client *client, const aero_request *request,
     if (status != AERO_OK) {
         return status;
     }
+    /* On this thread where a sync worker is to be had, else on a worker thread. */
     aeroi_cluster *cluster = get_cluster(client);
-    if (cluster == NULL) {
+    aeroi_worker *worker = cluster != NULL ? aeroi_sync_borrow(cluster) : NULL;
+    aero_status waited;
+    if (worker != NULL) {
+        waited = aeroi_operation_drive(operation, worker, interrupt);
+        aeroi_sync_give_back(worker);
+    }
+    else if (hand_over(client, operation)) {
+        waited = wait_for(operation, interrupt);
+    }
+    else {
+        aeroi_cluster_unref(cluster);
         return refuse(request, operation, error);
     }
-    status = result_of(operation, run(cluster, operation, interrupt), error);
     aeroi_cluster_unref(cluster);
+    status = result_of(operation, waited, error);
     if (out_operation != NULL) {
         *out_operation = operation;
     }

@@ -37,6 +37,7 @@ typedef struct aeroi_settings {
     uint64_t idle_ns;
     uint32_t max_conns_per_node;
     uint32_t min_conns_per_node;
+    uint32_t max_error_rate; /* per node and tend interval; 0 = any */
     bool use_services_alternate;
 } aeroi_settings;
 

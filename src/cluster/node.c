@@ -155,6 +155,13 @@ aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker)
     return &pool->pool;
 }
 
+bool
+aeroi_node_is_tripped(const aeroi_node *node)
+{
+    uint32_t max = node->cluster->settings->max_error_rate;
+    return max != 0 && atomic_load_explicit(&node->errors, memory_order_relaxed) > max;
+}
+
 aeroi_node *
 aeroi_node_ref(aeroi_node *node)
 {

@@ -36,9 +36,10 @@ struct aeroi_node {
     char address_text[AEROI_ADDRESS_TEXT_SIZE];
     /* any thread, atomic */
     _Atomic uint32_t refs;
-    atomic_bool active;     /* false once it was removed */
-    atomic_bool answering;  /* the last tend reached it */
-    _Atomic uint32_t conns; /* open, over all workers */
+    atomic_bool active;      /* false once it was removed */
+    atomic_bool answering;   /* the last tend reached it */
+    _Atomic uint32_t conns;  /* open, over all workers */
+    _Atomic uint32_t errors; /* since the last tend */
     /* tend, on worker 0 */
     aeroi_conn *tend_conn;
     uint32_t failures; /* tends in a row without an answer */
@@ -68,6 +69,15 @@ aeroi_node_is_active(const aeroi_node *node)
 {
     return atomic_load_explicit(&node->active, memory_order_relaxed);
 }
+/* Its circuit breaker: an error of a connection, or of a server under stress. Any
+ * thread. */
+static inline void
+aeroi_node_count_error(aeroi_node *node)
+{
+    atomic_fetch_add_explicit(&node->errors, 1, memory_order_relaxed);
+}
+/* True when it has had too many errors since the last tend: it is left alone. */
+bool aeroi_node_is_tripped(const aeroi_node *node);
 /* The worker's pool, which is made if it has none; NULL without memory. On the worker.
  */
 aeroi_pool *aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker);

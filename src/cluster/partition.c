@@ -206,16 +206,21 @@ aeroi_map_find_ns(const aeroi_map *map, const char *name, size_t len)
 
 aeroi_node *
 aeroi_map_route(const aeroi_map *map, const aeroi_map_ns *ns, uint32_t partition,
-                aero_replica policy, uint32_t *replica)
+                aero_replica policy, uint32_t *replica, aero_status *out_status)
 {
     uint32_t count = policy == AERO_REPLICA_MASTER ? 1 : ns->replica_count;
+    *out_status = AERO_ERR_NO_NODE;
     if (policy == AERO_REPLICA_MASTER) {
         *replica = 0;
     }
     for (uint32_t tries = 0; tries < count; tries++) {
         uint16_t number = ns->owners[*replica % count][partition];
-        if (number != 0 && aeroi_node_is_active(map->nodes[number - 1])) {
-            return map->nodes[number - 1];
+        aeroi_node *node = number != 0 ? map->nodes[number - 1] : NULL;
+        if (node != NULL && aeroi_node_is_active(node)) {
+            if (!aeroi_node_is_tripped(node)) {
+                return node;
+            }
+            *out_status = AERO_ERR_MAX_ERROR_RATE;
         }
         (*replica)++;
     }

@@ -73,9 +73,12 @@ void aeroi_map_unref(aeroi_map *map);
 /* NULL when the cluster has no such namespace. */
 const aeroi_map_ns *aeroi_map_find_ns(const aeroi_map *map, const char *name,
                                       size_t len);
-/* The node for a partition, starting at `*replica` (which the call moves past inactive
- * or missing owners), or NULL. Borrowed from the map. */
+/* The node for a partition, starting at `*replica`, which the call moves past owners
+ * that are missing, inactive or tripped. NULL when there is none: `*out_status` says
+ * whether that is AERO_ERR_NO_NODE or AERO_ERR_MAX_ERROR_RATE. Borrowed from the map.
+ */
 aeroi_node *aeroi_map_route(const aeroi_map *map, const aeroi_map_ns *ns,
-                            uint32_t partition, aero_replica policy, uint32_t *replica);
+                            uint32_t partition, aero_replica policy, uint32_t *replica,
+                            aero_status *out_status);
 
 #endif

@@ -463,6 +463,7 @@ round_end(aeroi_tend *tend)
         aeroi_node *node = tend->nodes[i];
         bool ok = node->failures == 0;
         atomic_store_explicit(&node->answering, ok, memory_order_relaxed);
+        atomic_store_explicit(&node->errors, 0, memory_order_relaxed);
         answering += ok ? 1 : 0;
     }
     if (tend->map_changed) {

@@ -66,6 +66,8 @@ void
 aeroi_worker_close_now(aeroi_worker *worker)
 {
     AERO_ON_LOOP(worker->loop);
+    /* With its last pool gone, others may drop all that keeps the cluster. */
+    aeroi_cluster *cluster = aeroi_cluster_ref(worker->cluster);
     worker->closing = true;
     aeroi_timer_clear(worker->loop, &worker->maintain_timer);
     aeroi_list *node;
@@ -82,6 +84,7 @@ aeroi_worker_close_now(aeroi_worker *worker)
         aeroi_node_unref(owner);
     }
     check_closed(worker);
+    aeroi_cluster_unref(cluster);
 }
 
 static void

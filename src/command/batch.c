@@ -238,8 +238,12 @@ on_ended(aeroi_exchange *exchange, aero_status status)
 {
     part *p = AEROI_CONTAINER(exchange, part, exchange);
     p->attempts.sent += exchange->sent ? 1 : 0;
+    p->attempts.unsent += exchange->sent ? 0 : 1;
     if (status == AERO_OK && p->answer != AERO_OK) {
         status = p->answer;
+        if (aeroi_retry_is_stress(status)) {
+            aeroi_node_count_error(exchange->node);
+        }
     }
     else if (status == AERO_OK && p->answered != p->count) {
         status = AERO_ERR_PROTOCOL; /* the trailer came before all rows had */
@@ -378,8 +382,9 @@ route_keys(batch_command *command, const aeroi_map *map, const uint32_t *keys,
         if (ns != NULL) {
             uint32_t start = replica;
             uint32_t partition = aero_digest_partition(batch->digests[keys[i]]);
-            if (aeroi_map_route(map, ns, partition, command->policy.replica, &start) !=
-                NULL) {
+            aero_status ignored;
+            if (aeroi_map_route(map, ns, partition, command->policy.replica, &start,
+                                &ignored) != NULL) {
                 routes[i] = ns->owners[start % ns->replica_count][partition];
             }
         }

@@ -32,6 +32,9 @@ exchange_end(aeroi_exchange *exchange, aero_status status)
     aeroi_timer_clear(exchange->worker->loop, &exchange->timer);
     exchange->state = AEROI_EXCHANGE_IDLE;
     exchange->conn = NULL;
+    if (status < 0) {
+        aeroi_node_count_error(exchange->node);
+    }
     exchange->class->ended_cb(exchange, status);
 }
 

@@ -26,6 +26,45 @@ on_user_cancel(aeroi_user *user)
 }
 
 static void
+on_granted(aeroi_task *task)
+{
+    aero_operation *operation = AEROI_CONTAINER(task, aero_operation, granted_task);
+    /* Finished meanwhile: then the permit has been passed on already. */
+    if (!atomic_load_explicit(&operation->done, memory_order_relaxed)) {
+        aeroi_timer_clear(operation->loop, &operation->permit_timer);
+        operation->class->start_cb(operation);
+    }
+    aero_operation_unref(operation);
+}
+
+static void
+on_permit_timeout(aeroi_timer *timer)
+{
+    aero_operation *operation = AEROI_CONTAINER(timer, aero_operation, permit_timer);
+    aeroi_limiter *limiter = operation->limiter;
+    if (!aeroi_limiter_cancel(limiter, operation)) {
+        return; /* granted: the task is on its way */
+    }
+    aeroi_operation_fail(operation, AERO_ERR_BACKPRESSURE,
+                         "after %ums: max_concurrent_operations=%u exceeded",
+                         aeroi_limiter_timeout_ms(limiter), aeroi_limiter_max(limiter));
+}
+
+/* True when the operation may begin now. */
+static bool
+enter_limiter(aero_operation *operation)
+{
+    aeroi_limiter *limiter = operation->limiter;
+    if (limiter == NULL || aeroi_limiter_enter(limiter, operation)) {
+        return true;
+    }
+    uint32_t timeout_ms = aeroi_limiter_timeout_ms(limiter);
+    aeroi_timer_set(operation->loop, &operation->permit_timer,
+                    aeroi_clock_deadline(aeroi_clock_ns(), timeout_ms));
+    return false;
+}
+
+static void
 on_start(aeroi_task *task)
 {
     aero_operation *operation = AEROI_CONTAINER(task, aero_operation, start_task);
@@ -40,7 +79,9 @@ on_start(aeroi_task *task)
         aeroi_operation_fail(operation, AERO_ERR_CANCELLED, "cancelled");
         return;
     }
-    operation->class->start_cb(operation);
+    if (enter_limiter(operation)) {
+        operation->class->start_cb(operation);
+    }
 }
 
 static void
@@ -93,6 +134,9 @@ aeroi_operation_init(aero_operation *operation, const aero_allocator *allocator,
     operation->user.cancel_cb = on_user_cancel;
     operation->start_task.run_cb = on_start;
     operation->cancel_task.run_cb = on_cancel;
+    operation->granted_task.run_cb = on_granted;
+    aeroi_list_init(&operation->permit_node);
+    aeroi_timer_init(&operation->permit_timer, on_permit_timeout);
     return AERO_OK;
 }
 
@@ -101,6 +145,12 @@ aeroi_operation_place(aero_operation *operation, aeroi_loop *loop)
 {
     operation->loop = loop;
     (void)aero_operation_ref(operation); /* the library's, until completion */
+}
+
+void
+aeroi_operation_limit(aero_operation *operation, aeroi_limiter *limiter)
+{
+    operation->limiter = limiter != NULL ? aeroi_limiter_ref(limiter) : NULL;
 }
 
 void
@@ -162,6 +212,10 @@ void
 aeroi_operation_finish(aero_operation *operation)
 {
     aeroi_list_remove(&operation->user.node);
+    if (operation->limiter != NULL) {
+        aeroi_timer_clear(operation->loop, &operation->permit_timer);
+        aeroi_limiter_leave(operation->limiter, operation);
+    }
     if (operation->worker != NULL) {
         atomic_fetch_sub_explicit(&operation->worker->in_flight, 1,
                                   memory_order_relaxed);
@@ -216,6 +270,7 @@ aero_operation_unref(aero_operation *operation)
     aero_batch_unref(operation->batch);
     aero_info_result_unref(operation->info);
     aero_queue_unref(operation->completion.queue);
+    aeroi_limiter_unref(operation->limiter);
     aeroi_cluster_unref(operation->cluster);
     (void)pthread_cond_destroy(&operation->finished);
     (void)pthread_mutex_destroy(&operation->lock);
@@ -277,8 +332,13 @@ aero_operation_cancel(aero_operation *operation)
         atomic_exchange_explicit(&operation->cancel_sent, true, memory_order_relaxed)) {
         return;
     }
-    (void)aero_operation_ref(operation);
-    aeroi_loop_submit(operation->loop, &operation->cancel_task);
+    /* Under the lock: the loop outlives what is not done, and no longer. */
+    (void)pthread_mutex_lock(&operation->lock);
+    if (!atomic_load_explicit(&operation->done, memory_order_relaxed)) {
+        (void)aero_operation_ref(operation);
+        aeroi_loop_submit(operation->loop, &operation->cancel_task);
+    }
+    (void)pthread_mutex_unlock(&operation->lock);
 }
 
 aero_status

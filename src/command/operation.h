@@ -13,6 +13,7 @@
 #include <aeroloop/client.h>
 
 #include "cluster/cluster.h"
+#include "command/limiter.h"
 
 /* How long a wait lasts before the caller's interrupt is asked. */
 #define AEROI_INTERRUPT_MS 100
@@ -46,12 +47,18 @@ struct aero_operation {
     /* guarded by lock */
     pthread_mutex_t lock;
     pthread_cond_t finished;
+    /* guarded by the limiter's lock */
+    aeroi_limiter *limiter; /* counted; NULL when it is not limited */
+    aeroi_permit permit;
+    aeroi_list permit_node;
     /* queue of finished operations, guarded by the queue's lock */
     aeroi_list queue_node;
     /* worker */
     aeroi_user user; /* in the worker's list while it is under way */
     aeroi_task start_task;
     aeroi_task cancel_task;
+    aeroi_task granted_task;  /* the limiter has a permit for it */
+    aeroi_timer permit_timer; /* how long it waits for one */
     bool started;
     /* results: written by the worker before `done` */
     aero_error error;
@@ -66,6 +73,8 @@ aero_status aeroi_operation_init(aero_operation *operation,
                                  const aero_allocator *allocator,
                                  const aeroi_operation_class *class,
                                  const aero_completion *completion);
+/* Before the submit: it takes one of the limiter's permits while it runs. */
+void aeroi_operation_limit(aero_operation *operation, aeroi_limiter *limiter);
 /* Sends it to the least busy worker of the cluster. The library keeps a reference of
  * its own until completion. */
 void aeroi_operation_submit(aero_operation *operation, aeroi_cluster *cluster);

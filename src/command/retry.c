@@ -7,6 +7,18 @@
  * one. */
 #define NO_NODE_PAUSE_NS (20 * AEROI_NS_PER_MS)
 
+/* Attempts that could not be sent and do not count: as many as there may be other
+ * replicas.
+ */
+#define FREE_MOVES (AERO_REPLICAS_MAX - 1)
+
+bool
+aeroi_retry_is_stress(aero_status status)
+{
+    return status == AERO_SERVER_TIMEOUT || status == AERO_PARTITION_UNAVAILABLE ||
+           status == AERO_DEVICE_OVERLOAD;
+}
+
 static bool
 moves_to_next_replica(const aero_policy *policy, aero_status status, bool is_write)
 {
@@ -36,7 +48,10 @@ aeroi_retry_decide(const aero_policy *policy, const aeroi_attempts *attempts,
         pause = pause > NO_NODE_PAUSE_NS ? pause : NO_NODE_PAUSE_NS;
     }
     else {
-        verdict.retry = attempts->tried <= policy->max_retries;
+        /* What could not be sent has not used up a retry, as long as another replica
+         * may be tried: a write then reaches it while its master is down. */
+        uint32_t unsent = attempts->unsent < FREE_MOVES ? attempts->unsent : FREE_MOVES;
+        verdict.retry = attempts->tried - unsent <= policy->max_retries;
         verdict.next_replica = moves_to_next_replica(policy, status, is_write);
         if (verdict.next_replica && attempts->tried == 1) {
             pause = 0; /* another node: no reason to spare it */

@@ -10,8 +10,9 @@
 #include <aeroloop/policy.h>
 
 typedef struct aeroi_attempts {
-    uint32_t tried; /* attempts begun */
-    uint32_t sent;  /* attempts of which a byte may have reached the server */
+    uint32_t tried;  /* attempts begun */
+    uint32_t sent;   /* attempts of which a byte may have reached the server */
+    uint32_t unsent; /* attempts that found no connection */
     uint64_t deadline_ns;
 } aeroi_attempts;
 
@@ -25,6 +26,8 @@ typedef struct aeroi_verdict {
 aeroi_verdict aeroi_retry_decide(const aero_policy *policy,
                                  const aeroi_attempts *attempts, aero_status status,
                                  bool is_write, uint64_t now_ns);
+/* True for answers of a server under stress; they count against its node. */
+bool aeroi_retry_is_stress(aero_status status);
 /* True when the write may have been applied. Source: client-c as_error_set_in_doubt. */
 bool aeroi_retry_in_doubt(const aeroi_attempts *attempts, aero_status status,
                           bool is_write);

@@ -90,12 +90,14 @@ single_try(single *command)
         single_finish(command, AERO_INVALID_NAMESPACE);
         return;
     }
-    aeroi_node *node = ns != NULL
-                           ? aeroi_map_route(map, ns, command->partition,
-                                             command->policy.replica, &command->replica)
-                           : NULL;
+    aero_status status = AERO_ERR_NO_NODE;
+    aeroi_node *node = ns != NULL ? aeroi_map_route(map, ns, command->partition,
+                                                    command->policy.replica,
+                                                    &command->replica, &status)
+                                  : NULL;
     if (node == NULL) {
-        single_failed(command, AERO_ERR_NO_NODE);
+        command->attempts.tried += status == AERO_ERR_MAX_ERROR_RATE ? 1 : 0;
+        single_failed(command, status);
         return;
     }
     command->attempts.tried++;
@@ -169,8 +171,12 @@ on_ended(aeroi_exchange *exchange, aero_status status)
 {
     single *command = AEROI_CONTAINER(exchange, single, exchange);
     command->attempts.sent += exchange->sent ? 1 : 0;
+    command->attempts.unsent += exchange->sent ? 0 : 1;
     if (status == AERO_OK) {
         status = command->answer;
+        if (aeroi_retry_is_stress(status)) {
+            aeroi_node_count_error(exchange->node);
+        }
     }
     if (status == AERO_OK) {
         single_finish(command, AERO_OK);

@@ -167,8 +167,12 @@ on_poll_error(aeroi_stream *stream)
         stream->events->written_cb(stream->owner, AERO_ERR_CONNECTION);
         return;
     }
-    /* The read finds the error, after the bytes that came before it. */
+    /* The read finds the error, after the bytes that came before it; one that has not
+     * come to it yet is called again. */
     stream->events->readable_cb(stream->owner);
+    if (stream->fd >= 0) {
+        stream_watch(stream);
+    }
 }
 
 static void
