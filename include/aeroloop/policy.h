@@ -75,6 +75,10 @@ typedef struct aero_policy {
     bool allow_inline;
     bool allow_inline_ssd;
     bool respond_all_keys;
+    /* A large read from one node may go as two requests on two connections, since a
+     * server works on one with one thread: when nothing else of this client is under
+     * way there. */
+    bool allow_split;
 } aero_policy;
 
 /* total 1000 ms, socket 30000 ms, 2 retries, replica SEQUENCE. */

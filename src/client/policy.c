@@ -28,6 +28,7 @@ aero_policy_init_batch(aero_policy *policy)
     aero_policy_init_read(policy);
     policy->allow_inline = true;
     policy->respond_all_keys = true;
+    policy->allow_split = true;
 }
 
 void

@@ -36,10 +36,11 @@ struct aeroi_node {
     char address_text[AEROI_ADDRESS_TEXT_SIZE];
     /* any thread, atomic */
     _Atomic uint32_t refs;
-    atomic_bool active;      /* false once it was removed */
-    atomic_bool answering;   /* the last tend reached it */
-    _Atomic uint32_t conns;  /* open, over all workers */
-    _Atomic uint32_t errors; /* since the last tend */
+    atomic_bool active;         /* false once it was removed */
+    atomic_bool answering;      /* the last tend reached it */
+    _Atomic uint32_t conns;     /* open, over all workers */
+    _Atomic uint32_t errors;    /* since the last tend */
+    _Atomic uint32_t exchanges; /* requests under way or waiting for a connection */
     /* tend, on worker 0 */
     aeroi_conn *tend_conn;
     uint32_t failures; /* tends in a row without an answer */

@@ -251,6 +251,20 @@ aeroi_pool_get(aeroi_pool *pool, aeroi_waiter *waiter)
     return NULL;
 }
 
+bool
+aeroi_pool_has_idle(aeroi_pool *pool, uint32_t count)
+{
+    if (pool->idle_count >= count) {
+        return true;
+    }
+    while (!pool->closing && pool->idle_count + pool->opening_count < count) {
+        if (!open_one(pool)) {
+            break;
+        }
+    }
+    return false;
+}
+
 void
 aeroi_pool_cancel(aeroi_pool *pool, aeroi_waiter *waiter)
 {

@@ -66,6 +66,9 @@ void aeroi_pool_init(aeroi_pool *pool, void *owner, aeroi_loop *loop,
                      void (*drained_cb)(aeroi_pool *pool));
 /* An idle connection at once, or NULL: then the waiter is queued. */
 aeroi_conn *aeroi_pool_get(aeroi_pool *pool, aeroi_waiter *waiter);
+/* True when `count` connections are idle; else begins to open what is lacking, for the
+ * next time. */
+bool aeroi_pool_has_idle(aeroi_pool *pool, uint32_t count);
 /* The waiter gives up before ready_cb. */
 void aeroi_pool_cancel(aeroi_pool *pool, aeroi_waiter *waiter);
 /* Closes one idle connection, if there is one: another worker needs its place. */

@@ -417,6 +417,33 @@ part_of_route(batch_command *command, const uint32_t *keys, uint32_t count,
     return p;
 }
 
+/* The second half of a part's keys as a part of their own, or NULL when it is better to
+ * send them together. Measured on a real server: 20 to 30 % faster from 60 keys, when
+ * nothing else of ours is under way to the node; slower under load. */
+#define SPLIT_MIN 60
+
+static part *
+split_part(part *p, aeroi_node *node)
+{
+    batch_command *command = p->command;
+    if (!command->policy.allow_split || command->is_write || p->count < SPLIT_MIN ||
+        atomic_load_explicit(&node->exchanges, memory_order_relaxed) != 0) {
+        return NULL;
+    }
+    aeroi_pool *pool = aeroi_node_pool_of(node, command->operation.worker);
+    if (pool == NULL || !aeroi_pool_has_idle(pool, 2)) {
+        return NULL;
+    }
+    uint32_t kept = (p->count + 1) / 2;
+    part *half = part_new(command, p->count - kept, &p->attempts, p->replica);
+    if (half != NULL) {
+        half->count = p->count - kept;
+        memcpy(half->keys, p->keys + kept, half->count * sizeof half->keys[0]);
+        p->count = kept;
+    }
+    return half;
+}
+
 static void
 make_parts(batch_command *command, const aeroi_map *map, const uint32_t *keys,
            uint32_t count, const aeroi_attempts *attempts, uint32_t replica,
@@ -439,7 +466,11 @@ make_parts(batch_command *command, const aeroi_map *map, const uint32_t *keys,
         part *p = part_of_route(command, keys, count, routes, (uint16_t)(n + 1),
                                 node_keys[n], attempts, replica);
         if (p != NULL) {
+            part *half = split_part(p, map->nodes[n]);
             part_send(p, map->nodes[n]);
+            if (half != NULL) {
+                part_send(half, map->nodes[n]);
+            }
         }
     }
 }

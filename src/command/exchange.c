@@ -27,11 +27,19 @@ silence_deadline(const aeroi_exchange *exchange, uint64_t since_ns)
 }
 
 static void
+count_exchange(const aeroi_exchange *exchange, int32_t change)
+{
+    atomic_fetch_add_explicit(&exchange->node->exchanges, (uint32_t)change,
+                              memory_order_relaxed);
+}
+
+static void
 exchange_end(aeroi_exchange *exchange, aero_status status)
 {
     aeroi_timer_clear(exchange->worker->loop, &exchange->timer);
     exchange->state = AEROI_EXCHANGE_IDLE;
     exchange->conn = NULL;
+    count_exchange(exchange, -1);
     if (status < 0) {
         aeroi_node_count_error(exchange->node);
     }
@@ -172,6 +180,7 @@ aeroi_exchange_start(aeroi_exchange *exchange, aeroi_node *node, const void *req
     exchange->sent = false;
     exchange->stale_count = 0;
     exchange->system_error = 0;
+    count_exchange(exchange, 1);
     exchange_get(exchange);
 }
 
@@ -191,5 +200,6 @@ aeroi_exchange_abort(aeroi_exchange *exchange)
     }
     exchange->conn = NULL;
     exchange->state = AEROI_EXCHANGE_IDLE;
+    count_exchange(exchange, -1);
     aeroi_timer_clear(exchange->worker->loop, &exchange->timer);
 }
