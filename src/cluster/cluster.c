@@ -123,6 +123,15 @@ aeroi_cluster_pick_worker(aeroi_cluster *cluster)
     return best;
 }
 
+uint32_t
+aeroi_cluster_first_replica(aeroi_cluster *cluster, aero_replica policy, bool is_write)
+{
+    if (policy != AERO_REPLICA_ANY || is_write) {
+        return 0;
+    }
+    return atomic_fetch_add_explicit(&cluster->next_replica, 1, memory_order_relaxed);
+}
+
 void
 aeroi_cluster_publish(aeroi_cluster *cluster, aeroi_map *map)
 {

@@ -58,6 +58,7 @@ struct aeroi_cluster {
     _Atomic uint32_t active_nodes; /* nodes that answered the last tend */
     _Atomic uint32_t open_parts;   /* workers that are not closed, sync ones included */
     _Atomic uint32_t next_info_node;
+    _Atomic uint32_t next_replica; /* of reads with AERO_REPLICA_ANY */
     atomic_bool closing;
     /* guarded by map_lock */
     pthread_mutex_t map_lock;
@@ -92,6 +93,9 @@ void aeroi_cluster_close(aeroi_cluster *cluster);
 /* Worker for a new command: the least busy one, the first among equals, so that a light
  * load stays on warm connections. Any thread. */
 aeroi_worker *aeroi_cluster_pick_worker(aeroi_cluster *cluster);
+/* The replica that a command asks first. Any thread. */
+uint32_t aeroi_cluster_first_replica(aeroi_cluster *cluster, aero_replica policy,
+                                     bool is_write);
 /* Takes the map. Thread: the tend's. */
 void aeroi_cluster_publish(aeroi_cluster *cluster, aeroi_map *map);
 /* A reference of the present map, or NULL. Any thread. */

@@ -520,7 +520,9 @@ batch_start(aero_operation *operation)
     }
     aeroi_attempts attempts = {.deadline_ns = command->deadline_ns};
     command->starting = true;
-    dispatch(command, keys, count, &attempts, 0);
+    uint32_t replica = aeroi_cluster_first_replica(
+        operation->cluster, command->policy.replica, command->is_write);
+    dispatch(command, keys, count, &attempts, replica);
     aeroi_free(&operation->allocator, keys);
     command->starting = false;
     complete_if_done(command);

@@ -205,6 +205,8 @@ single_start(aero_operation *operation)
         command->exchange.silence_ns =
             command->policy.socket_timeout_ms * AEROI_NS_PER_MS;
     }
+    command->replica = aeroi_cluster_first_replica(
+        operation->cluster, command->policy.replica, command->is_write);
     single_try(command);
 }
 
