@@ -24,8 +24,8 @@ tsan: ## the C tests under ThreadSanitizer
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@FUZZ_SECONDS="$(FUZZ_SECONDS)" scripts/fuzz.sh
 
-bench: ## measure; see bench/RESULTS.md
-	@scripts/bench.sh
+bench: ## measure beside the peers, BENCH_ROUNDS=15; see bench/RESULTS.md
+	@AEROSPIKE_HOST="$(AEROSPIKE_HOST)" AEROSPIKE_PORT="$(AEROSPIKE_PORT)" BENCH_ROUNDS="$(BENCH_ROUNDS)" scripts/bench.sh
 
 lint: ## clang-format, clang-tidy, ruff, mypy, stubtest
 	@scripts/lint.sh

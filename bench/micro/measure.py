@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run: every case in every round, the contenders of a case one right after the
+other, in an order that rotates. A change of the machine's speed meets all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import records
+from cases import Case
+from fleet import FLOOR, Contender, Fleet
+
+SAMPLE_US = 20_000.0  # what a contender may take for its calls of a round
+MAX_CALLS = 1_000
+RECORD_BYTES = 1_000  # less than any record of the answer takes
+
+Samples = dict[str, list[dict[str, Any]]]  # by contender
+
+
+def seed(put: Callable[[records.Key, dict[str, Any]], Any]) -> None:
+    for number in range(records.COUNT):
+        put((records.NAMESPACE, records.SET, number), records.bins(number))
+
+
+def check_equal(fleet: Fleet) -> int:
+    """All clients must read what was stored; return how many did."""
+    expected = records.expected()
+    for number, (mode, contender) in enumerate(fleet.everyone()):
+        if contender.ask("check", 0, 0, number)["digest"] != expected:
+            raise SystemExit(f"{contender.name} ({mode}) reads other values")
+    return len(fleet.everyone())
+
+
+def say(text: str) -> None:
+    end = "\r" if sys.stderr.isatty() else "\n"
+    print(f"\033[2K{text}" if end == "\r" else text, end=end, file=sys.stderr)
+
+
+class Run:
+    def __init__(self, fleet: Fleet, cases: list[Case], sample_us: float) -> None:
+        self._samples: dict[Case, Samples] = {case: {} for case in cases}
+        self._sample_us = sample_us
+        self._contenders = {c: fleet.of(c.mode, c.contenders) for c in cases}
+        self._calls: dict[tuple[Case, str], int] = {}
+        self._random = random.Random(1)
+
+    def warm(self) -> None:
+        """Two calls of each; from the second, how many calls fill a sample."""
+        say("warm up")
+        for case, contenders in self._contenders.items():
+            for each in contenders:
+                each.ask(case.work, case.size, case.min_calls, 0)
+                answer = each.ask(case.work, case.size, case.min_calls, 0)
+                fitting = int(self._sample_us / max(answer["wall"], 1.0))
+                calls = min(max(fitting, case.min_calls), MAX_CALLS)
+                self._calls[case, each.name] = calls
+
+    def round(self, number: int, rounds: int) -> None:
+        say(f"round {number + 1} of {rounds}")
+        for index, (case, contenders) in enumerate(self._contenders.items()):
+            offset = self._random.randrange(records.COUNT)
+            first = (number + index) % len(contenders)
+            for each in contenders[first:] + contenders[:first]:
+                self._sample(case, each, offset)
+
+    def _sample(self, case: Case, each: Contender, offset: int) -> None:
+        calls = self._calls[case, each.name]
+        answer = each.ask(case.work, case.size, calls, offset)
+        if each.name == FLOOR and case.work != "put":
+            bytes_read = answer.pop("bytes")
+            if bytes_read < case.size * RECORD_BYTES:
+                raise SystemExit(f"the floor read {bytes_read} bytes: {case.title}")
+        self._samples[case].setdefault(each.name, []).append(answer)
+
+    def results(self) -> list[dict[str, Any]]:
+        return [
+            {**dataclasses.asdict(case), "samples": samples}
+            for case, samples in self._samples.items()
+        ]
