@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aeroloop
 import cases
 import fleet
 import machine
@@ -22,8 +23,6 @@ import measure
 import records
 import report
 import still
-
-import aeroloop
 from aeroloop.devserver import DevServer
 
 HERE = Path(__file__).parent

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+
 import records
 
 DTYPE = np.dtype([(name, "<f4") for name in records.FLOATS])
