@@ -86,7 +86,7 @@ install_system_packages() {
         missing=${missing//libclang-rt-dev/}
     fi
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends $missing
+        apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing >/dev/null
 }
 
 # The hash changes with the pins and with the interpreter; then the group is installed again.
