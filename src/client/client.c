@@ -129,6 +129,31 @@ aero_client_new(aero_runtime *runtime, const aero_config *config,
     return AERO_OK;
 }
 
+bool
+aeroi_client_must_not_block(const aero_client *client)
+{
+    return client->runtime->foreign && aeroi_loop_is_current(client->runtime->loops[0]);
+}
+
+static void
+client_free(aero_client *client)
+{
+    (void)pthread_mutex_destroy(&client->lock);
+    aeroi_limiter_unref(client->limiter);
+    aeroi_settings_deinit(&client->settings, &client->allocator);
+    aero_runtime *runtime = client->runtime;
+    aero_allocator allocator = client->allocator;
+    aeroi_free(&allocator, client);
+    aero_runtime_unref(runtime);
+}
+
+static void
+on_last_close(aero_operation *operation, void *user_data)
+{
+    (void)operation;
+    client_free(user_data);
+}
+
 aero_client *
 aero_client_ref(aero_client *client)
 {
@@ -146,14 +171,15 @@ aero_client_unref(aero_client *client)
     if (atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    if (aeroi_client_must_not_block(client)) {
+        /* Freed when the caller's loop has closed it. */
+        aero_completion completion = {.callback = on_last_close, .user_data = client};
+        if (aero_client_close_submit(client, &completion, NULL, NULL) == AERO_OK) {
+            return;
+        }
+    }
     (void)aero_client_close(client);
-    (void)pthread_mutex_destroy(&client->lock);
-    aeroi_limiter_unref(client->limiter);
-    aeroi_settings_deinit(&client->settings, &client->allocator);
-    aero_runtime *runtime = client->runtime;
-    aero_allocator allocator = client->allocator;
-    aeroi_free(&allocator, client);
-    aero_runtime_unref(runtime);
+    client_free(client);
 }
 
 /* ---- connect and close ---- */
@@ -374,6 +400,9 @@ aero_client_close(aero_client *client)
         set_state(client, AERO_CLIENT_DISCONNECTED);
         aeroi_client_enter(client);
         return AERO_OK;
+    }
+    if (aeroi_client_must_not_block(client)) {
+        return AERO_ERR_STATE;
     }
     aero_operation *operation;
     aero_status status = aero_client_close_submit(client, NULL, &operation, NULL);

@@ -36,5 +36,7 @@ struct aero_client {
 /* In a forked child: forgets the parent's cluster and begins to connect anew if the
  * parent was connected. First thing in every public function. */
 void aeroi_client_enter(aero_client *client);
+/* True on the thread of a caller's loop, where a wait would never end. */
+bool aeroi_client_must_not_block(const aero_client *client);
 
 #endif

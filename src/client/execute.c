@@ -220,7 +220,7 @@ aero_execute(aero_client *client, const aero_request *request,
         waited = aeroi_operation_drive(operation, worker, interrupt);
         aeroi_sync_give_back(worker);
     }
-    else if (hand_over(client, operation)) {
+    else if (!aeroi_client_must_not_block(client) && hand_over(client, operation)) {
         waited = wait_for(operation, interrupt);
     }
     else {
@@ -242,6 +242,11 @@ aero_status
 aero_client_connect(aero_client *client, const aero_interrupt *interrupt,
                     aero_error *error)
 {
+    if (aeroi_client_must_not_block(client)) {
+        return aeroi_error_set(
+            error, AERO_ERR_STATE,
+            "on the loop's own thread use aero_client_connect_submit");
+    }
     aero_operation *operation;
     aero_status status = aero_client_connect_submit(client, NULL, &operation, error);
     if (status != AERO_OK) {

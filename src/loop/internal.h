@@ -12,8 +12,10 @@
 
 struct aeroi_loop {
     /* set before start, then read-only */
-    const aero_allocator *allocator; /* borrowed */
+    aero_allocator copy;             /* the loop may outlive whoever made it */
+    const aero_allocator *allocator; /* the copy */
     bool has_thread;
+    bool foreign; /* the loop is the caller's, who runs it */
     pthread_t thread;
     /* any thread, atomic */
     _Atomic uintptr_t current; /* pthread_t of the running thread, 0 when not running */
@@ -23,7 +25,11 @@ struct aeroi_loop {
     aeroi_list queue; /* aeroi_task */
     bool wake_sent;
     /* loop thread */
-    uv_loop_t uv;
+    uv_loop_t *uv; /* `own`, or the caller's */
+    uv_loop_t own;
+    bool leaving;     /* a caller's loop: freed when the counts are 0 */
+    int open_handles; /* of the loop itself, while they close */
+    int open_streams;
     uv_async_t wake;
     uv_prepare_t prepare;
     uv_check_t check;
@@ -37,6 +43,8 @@ struct aeroi_loop {
     void *signal_owner;
 };
 
+/* A handle or a stream of a loop that is being left is gone. */
+void aeroi_loop_check_left(aeroi_loop *loop);
 /* Fires all timers that are due at `now_ns`. */
 void aeroi_timers_expire(aeroi_loop *loop, uint64_t now_ns);
 

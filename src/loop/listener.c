@@ -114,7 +114,7 @@ aeroi_listener_new(aeroi_loop *loop, const aeroi_address *address,
         return AERO_ERR_NO_MEMORY;
     }
     int fd = bind_and_listen(address, out_bound);
-    if (fd < 0 || uv_poll_init(&loop->uv, &listener->poll, fd) != 0) {
+    if (fd < 0 || uv_poll_init(loop->uv, &listener->poll, fd) != 0) {
         if (system_error != NULL) {
             *system_error = errno;
         }

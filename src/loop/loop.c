@@ -63,7 +63,7 @@ on_prepare(uv_prepare_t *handle)
         deadline > now ? (deadline - now + AEROI_NS_PER_MS - 1) / AEROI_NS_PER_MS : 0;
     /* uv_timer_start counts from the loop's cached time; a stale one would fire early,
      * poll without waiting and come back here. */
-    uv_update_time(&loop->uv);
+    uv_update_time(loop->uv);
     loop->alarm_deadline_ns = deadline;
     (void)uv_timer_start(&loop->alarm, on_alarm, wait_ms, 0);
 }
@@ -78,7 +78,7 @@ on_check(uv_check_t *handle)
     }
     if (atomic_load_explicit(&loop->stopping, memory_order_acquire) &&
         !has_tasks(loop)) {
-        uv_stop(&loop->uv);
+        uv_stop(loop->uv);
     }
 }
 
@@ -90,43 +90,115 @@ on_signal(uv_signal_t *handle, int number)
     loop->signal_cb(loop->signal_owner);
 }
 
+/* Everything but the uv loop itself. On a failure nothing is left but the memory. */
+static aero_status
+loop_init(aeroi_loop *loop)
+{
+    aeroi_list_init(&loop->queue);
+    if (pthread_mutex_init(&loop->lock, NULL) != 0) {
+        return AERO_ERR_SYSTEM;
+    }
+    /* The others cannot fail; this one may lack a descriptor. */
+    if (uv_async_init(loop->uv, &loop->wake, on_wake) != 0) {
+        (void)pthread_mutex_destroy(&loop->lock);
+        return AERO_ERR_SYSTEM;
+    }
+    (void)uv_prepare_init(loop->uv, &loop->prepare);
+    (void)uv_check_init(loop->uv, &loop->check);
+    (void)uv_timer_init(loop->uv, &loop->alarm);
+    loop->wake.data = loop;
+    loop->prepare.data = loop;
+    loop->check.data = loop;
+    loop->alarm.data = loop;
+    (void)uv_prepare_start(&loop->prepare, on_prepare);
+    (void)uv_check_start(&loop->check, on_check);
+    return AERO_OK;
+}
+
+static aeroi_loop *
+loop_alloc(const aero_allocator *allocator)
+{
+    aeroi_fork_init();
+    aeroi_loop *loop = aeroi_calloc(allocator, 1, sizeof *loop);
+    if (loop != NULL) {
+        loop->copy = *aeroi_allocator_or_default(allocator);
+        loop->allocator = &loop->copy;
+    }
+    return loop;
+}
+
 aero_status
 aeroi_loop_new(const aero_allocator *allocator, aeroi_loop **out)
 {
     *out = NULL;
-    aeroi_fork_init();
-    aeroi_loop *loop = aeroi_calloc(allocator, 1, sizeof *loop);
+    aeroi_loop *loop = loop_alloc(allocator);
     if (loop == NULL) {
         return AERO_ERR_NO_MEMORY;
     }
-    loop->allocator = aeroi_allocator_or_default(allocator);
-    aeroi_list_init(&loop->queue);
-    if (uv_loop_init(&loop->uv) != 0) {
+    loop->uv = &loop->own;
+    if (uv_loop_init(loop->uv) != 0) {
         aeroi_free(allocator, loop);
         return AERO_ERR_SYSTEM;
     }
-    if (pthread_mutex_init(&loop->lock, NULL) != 0) {
-        (void)uv_loop_close(&loop->uv);
+    if (loop_init(loop) != AERO_OK) {
+        (void)uv_loop_close(loop->uv);
         aeroi_free(allocator, loop);
         return AERO_ERR_SYSTEM;
     }
-    /* These cannot fail, but for the first one, which may lack a descriptor. */
-    if (uv_async_init(&loop->uv, &loop->wake, on_wake) != 0) {
-        (void)pthread_mutex_destroy(&loop->lock);
-        (void)uv_loop_close(&loop->uv);
-        aeroi_free(allocator, loop);
-        return AERO_ERR_SYSTEM;
-    }
-    (void)uv_prepare_init(&loop->uv, &loop->prepare);
-    (void)uv_check_init(&loop->uv, &loop->check);
-    (void)uv_timer_init(&loop->uv, &loop->alarm);
-    loop->prepare.data = loop;
-    loop->check.data = loop;
-    (void)uv_prepare_start(&loop->prepare, on_prepare);
-    (void)uv_check_start(&loop->check, on_check);
-    aeroi_fork_fd_add(uv_backend_fd(&loop->uv));
+    aeroi_fork_fd_add(uv_backend_fd(loop->uv));
     *out = loop;
     return AERO_OK;
+}
+
+aero_status
+aeroi_loop_new_on(const aero_allocator *allocator, struct uv_loop_s *uv,
+                  aeroi_loop **out)
+{
+    *out = NULL;
+    aeroi_loop *loop = loop_alloc(allocator);
+    if (loop == NULL) {
+        return AERO_ERR_NO_MEMORY;
+    }
+    loop->uv = uv;
+    loop->foreign = true;
+    if (loop_init(loop) != AERO_OK) {
+        aeroi_free(allocator, loop);
+        return AERO_ERR_SYSTEM;
+    }
+    aeroi_loop_enter(loop); /* for good: the caller runs it on this thread */
+    *out = loop;
+    return AERO_OK;
+}
+
+void
+aeroi_loop_check_left(aeroi_loop *loop)
+{
+    if (loop->leaving && loop->open_handles == 0 && loop->open_streams == 0) {
+        (void)pthread_mutex_destroy(&loop->lock);
+        aero_allocator allocator = loop->copy;
+        aeroi_free(&allocator, loop);
+    }
+}
+
+static void
+on_handle_closed(uv_handle_t *handle)
+{
+    aeroi_loop *loop = handle->data;
+    loop->open_handles--;
+    aeroi_loop_check_left(loop);
+}
+
+void
+aeroi_loop_leave_caller(aeroi_loop *loop)
+{
+    uv_handle_t *handles[] = {(uv_handle_t *)&loop->wake, (uv_handle_t *)&loop->prepare,
+                              (uv_handle_t *)&loop->check, (uv_handle_t *)&loop->alarm};
+    run_tasks(loop);
+    loop->leaving = true;
+    loop->open_handles = (int)(sizeof handles / sizeof handles[0]);
+    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
+        uv_close(handles[i], on_handle_closed);
+    }
 }
 
 static void
@@ -140,7 +212,7 @@ close_handles(aeroi_loop *loop)
         uv_close((uv_handle_t *)&loop->signals[0], NULL);
         uv_close((uv_handle_t *)&loop->signals[1], NULL);
     }
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    (void)uv_run(loop->uv, UV_RUN_DEFAULT);
 }
 
 void
@@ -148,7 +220,7 @@ aeroi_loop_run(aeroi_loop *loop)
 {
     atomic_store_explicit(&loop->current, (uintptr_t)pthread_self(),
                           memory_order_release);
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    (void)uv_run(loop->uv, UV_RUN_DEFAULT);
     atomic_store_explicit(&loop->current, 0, memory_order_release);
 }
 
@@ -162,7 +234,7 @@ aeroi_loop_enter(aeroi_loop *loop)
 void
 aeroi_loop_turn(aeroi_loop *loop, bool wait)
 {
-    (void)uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+    (void)uv_run(loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 }
 
 void
@@ -224,11 +296,12 @@ aeroi_loop_free(aeroi_loop *loop, bool abandon)
     if (!abandon) {
         run_tasks(loop);
         close_handles(loop);
-        aeroi_fork_fd_remove(uv_backend_fd(&loop->uv));
-        (void)uv_loop_close(&loop->uv);
+        aeroi_fork_fd_remove(uv_backend_fd(loop->uv));
+        (void)uv_loop_close(loop->uv);
         (void)pthread_mutex_destroy(&loop->lock);
     }
-    aeroi_free(loop->allocator, loop);
+    aero_allocator allocator = loop->copy;
+    aeroi_free(&allocator, loop);
 }
 
 void
@@ -265,7 +338,7 @@ aeroi_loop_on_signals(aeroi_loop *loop, void (*cb)(void *owner), void *owner)
     loop->signal_cb = cb;
     loop->signal_owner = owner;
     for (int i = 0; i < 2; i++) {
-        if (uv_signal_init(&loop->uv, &loop->signals[i]) != 0) {
+        if (uv_signal_init(loop->uv, &loop->signals[i]) != 0) {
             return AERO_ERR_SYSTEM;
         }
         loop->signals[i].data = loop;

@@ -31,6 +31,14 @@ typedef struct aeroi_task {
 } aeroi_task;
 
 aero_status aeroi_loop_new(const aero_allocator *allocator, aeroi_loop **out);
+/* On a uv loop that the caller runs, on this thread. Ends by aeroi_loop_leave_caller;
+ * not for start, run, turn, stop, join and free. */
+struct uv_loop_s;
+aero_status aeroi_loop_new_on(const aero_allocator *allocator, struct uv_loop_s *uv,
+                              aeroi_loop **out);
+/* Closes the handles; the memory goes when the caller's loop has run their callbacks.
+ */
+void aeroi_loop_leave_caller(aeroi_loop *loop);
 /* Runs the loop on a new thread, with all signals blocked there. `name`: 15 bytes at
  * most. */
 aero_status aeroi_loop_start(aeroi_loop *loop, const char *name);
@@ -53,8 +61,8 @@ void aeroi_loop_free(aeroi_loop *loop, bool abandon);
 /* Any thread. Tasks run in the order of their submits; one wake-up serves all that are
  * queued. */
 void aeroi_loop_submit(aeroi_loop *loop, aeroi_task *task);
-/* Any thread. True too while the loop does not run: it is then whoever's who prepares or
- * frees it. */
+/* Any thread. True too while the loop does not run: it is then whoever's who prepares
+ * or frees it. */
 bool aeroi_loop_is_current(const aeroi_loop *loop);
 const aero_allocator *aeroi_loop_allocator(const aeroi_loop *loop);
 

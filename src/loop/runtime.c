@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <aeroloop/client.h>
+#include <aeroloop/uv.h>
 
 #include "base/error.h"
 #include "base/fork.h"
@@ -51,6 +52,35 @@ aero_runtime_new(const aero_runtime_config *config, aero_runtime **out_runtime,
     return AERO_OK;
 }
 
+aero_status
+aero_runtime_new_on_loop(const aero_runtime_config *config, struct uv_loop_s *loop,
+                         aero_runtime **out_runtime, aero_error *error)
+{
+    aero_runtime *runtime;
+    aero_status status = aero_runtime_new(config, &runtime, error);
+    *out_runtime = NULL;
+    if (status != AERO_OK) {
+        return status;
+    }
+    runtime->worker_count = 1;
+    runtime->chunks = aeroi_chunk_cache_new(&runtime->allocator, CHUNK_CACHE_BYTES);
+    if (runtime->chunks == NULL) {
+        aero_runtime_unref(runtime);
+        return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
+    }
+    status = aeroi_loop_new_on(&runtime->allocator, loop, &runtime->loops[0]);
+    if (status != AERO_OK) {
+        aeroi_chunk_cache_unref(runtime->chunks);
+        aero_runtime_unref(runtime);
+        return aeroi_error_set(error, status, "cannot add handles to the loop: %s",
+                               aero_status_text(status));
+    }
+    runtime->foreign = true;
+    runtime->fork_generation = aeroi_fork_generation();
+    *out_runtime = runtime;
+    return AERO_OK;
+}
+
 aero_runtime *
 aero_runtime_ref(aero_runtime *runtime)
 {
@@ -79,6 +109,15 @@ stop_loops(aero_runtime *runtime)
     runtime->fork_generation = 0;
 }
 
+static void
+leave_caller(aero_runtime *runtime)
+{
+    if (runtime->fork_generation == aeroi_fork_generation()) {
+        aeroi_loop_leave_caller(runtime->loops[0]);
+    }
+    aeroi_chunk_cache_unref(runtime->chunks);
+}
+
 void
 aero_runtime_unref(aero_runtime *runtime)
 {
@@ -89,7 +128,10 @@ aero_runtime_unref(aero_runtime *runtime)
     if (atomic_fetch_sub_explicit(&runtime->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    if (runtime->fork_generation != 0) {
+    if (runtime->foreign) {
+        leave_caller(runtime);
+    }
+    else if (runtime->fork_generation != 0) {
         stop_loops(runtime);
     }
     aero_allocator allocator = runtime->allocator;
@@ -125,6 +167,10 @@ aeroi_runtime_start_locked(aero_runtime *runtime, aero_error *error)
 {
     if (runtime->fork_generation == aeroi_fork_generation()) {
         return AERO_OK;
+    }
+    if (runtime->foreign) {
+        return aeroi_error_set(error, AERO_ERR_STATE,
+                               "a runtime on the parent's loop has no use in a fork");
     }
     if (runtime->fork_generation != 0) {
         /* The parent's loops: their memory may be in the middle of a change. It is left

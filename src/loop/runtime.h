@@ -19,6 +19,7 @@ struct aero_runtime {
     aero_allocator allocator;
     aeroi_log log;
     uint32_t worker_count;
+    bool foreign; /* one worker, on a loop that the caller runs */
     /* any thread, atomic */
     _Atomic uint32_t refs;
     /* guarded by aeroi_fork_lock while they change; stable while a client is connected

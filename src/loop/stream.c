@@ -205,10 +205,11 @@ stream_new(aeroi_loop *loop, int fd, const aeroi_stream_events *events, void *ow
     if (stream == NULL) {
         return AERO_ERR_NO_MEMORY;
     }
-    if (uv_poll_init(&loop->uv, &stream->poll, fd) != 0) {
+    if (uv_poll_init(loop->uv, &stream->poll, fd) != 0) {
         aeroi_free(loop->allocator, stream);
         return AERO_ERR_SYSTEM;
     }
+    loop->open_streams++;
     stream->loop = loop;
     stream->events = events;
     stream->owner = owner;
@@ -343,10 +344,13 @@ on_closed(uv_handle_t *handle)
     aeroi_stream *stream = AEROI_CONTAINER(handle, aeroi_stream, poll);
     void (*closed_cb)(void *owner) = stream->events->closed_cb;
     void *owner = stream->owner;
-    aeroi_free(stream->loop->allocator, stream);
+    aeroi_loop *loop = stream->loop;
+    aeroi_free(loop->allocator, stream);
     if (closed_cb != NULL) {
         closed_cb(owner);
     }
+    loop->open_streams--;
+    aeroi_loop_check_left(loop);
 }
 
 void
