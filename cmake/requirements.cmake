@@ -27,9 +27,16 @@ if(AERO_TESTS AND NOT CMOCKA_FOUND)
   list(APPEND aero_missing libcmocka-dev)
 endif()
 
-if(AERO_PYTHON AND CMAKE_C_COMPILER)
-  find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module)
-  if(NOT Python_FOUND)
+if(AERO_PYTHON)
+  # Asked of the interpreter: find_package looks for headers only with a compiler.
+  find_package(Python 3.10 QUIET COMPONENTS Interpreter)
+  if(Python_FOUND)
+    execute_process(
+      COMMAND ${Python_EXECUTABLE} -c
+        "import sysconfig; print(sysconfig.get_paths()['include'], end='')"
+      OUTPUT_VARIABLE aero_python_include)
+  endif()
+  if(NOT EXISTS "${aero_python_include}/Python.h")
     list(APPEND aero_missing python3-dev)
   endif()
 endif()

@@ -73,10 +73,10 @@ missing_packages() {
 install_system_packages() {
     local missing=$1 sudo=()
     if ! command -v apt-get >/dev/null; then
-        die "please install the equivalents of these Debian packages, then try again:" $missing
+        die "there is no apt-get here; please install what these Debian packages hold:" $missing
     fi
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || die "missing: $missing (not root, and no sudo to install them with)"
+        command -v sudo >/dev/null || die "there is no sudo here; as root, please: apt-get install $missing"
         sudo=(sudo)
     fi
     say "Installing system packages:" $missing
