@@ -283,7 +283,8 @@ row_serve(aeros_conn *conn, uint32_t index)
     }
     else if (batch->plan_ready &&
              aeros_cluster_serves(&node->server->cluster, node->index,
-                                  aeros_partition_of(batch->body.digest), false)) {
+                                  aeros_partition_of(batch->body.digest),
+                                  aeros_request_needs_master(&batch->body))) {
         aeros_change change = AEROS_CHANGE_NONE;
         status = aeros_read(&node->server->exec, &node->stores[batch->ns], &batch->body,
                             &conn->plan, index, &conn->out, &change);

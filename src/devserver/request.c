@@ -93,3 +93,11 @@ aeros_request_parse(const uint8_t *body, size_t len, aeros_request *out)
     out->ops_len = (size_t)(reader.next - out->ops);
     return AERO_OK;
 }
+
+bool
+aeros_request_needs_master(const aeros_request *request)
+{
+    uint32_t touch = request->msg.record_ttl;
+    return (request->msg.info2 & AEROI_INFO2_WRITE) != 0 ||
+           (touch != 0 && touch != UINT32_MAX);
+}

@@ -38,4 +38,7 @@ aero_status aeros_request_fields(aeroi_reader *reader, aeros_request *out);
  * otherwise. */
 aero_status aeros_request_parse(const uint8_t *body, size_t len, aeros_request *out);
 
+/* True for what may change the record: a write, or a read that may renew its expiry. */
+bool aeros_request_needs_master(const aeros_request *request);
+
 #endif

@@ -160,7 +160,8 @@ aeros_submit(aeros_node *node, uint32_t ns, const aeros_request *request,
     }
     bool is_write = (request->msg.info2 & AEROI_INFO2_WRITE) != 0;
     if (!aeros_cluster_serves(&server->cluster, node->index,
-                              aeros_partition_of(request->digest), is_write)) {
+                              aeros_partition_of(request->digest),
+                              aeros_request_needs_master(request))) {
         return request_proxy(node, ns, request, index, out, owner);
     }
     if (is_write) {
