@@ -53,6 +53,8 @@ struct aeroi_tend {
     bool answered; /* a node has answered in this round */
     bool seeding;
     aeroi_buf seed_errors;
+    /* SEED and PEERS are over: nothing new appears. */
+    void (*discovered_cb)(aeroi_tend *tend);
     /* What the asks call: the content of an answer, then the end of the ask. */
     aero_status (*answer_cb)(aeroi_tend *tend, aeroi_node *node, aeroi_ask_kind kind,
                              const void *body, size_t len);
