@@ -79,6 +79,10 @@ typedef struct aero_policy {
      * server works on one with one thread: when nothing else of this client is under
      * way there. */
     bool allow_split;
+    /* Bins that are asked for by name may be read with all others, which are then
+     * hidden, where earlier answers of the set showed that to be cheaper. The result is
+     * the same. */
+    bool allow_all_bins;
 } aero_policy;
 
 /* total 1000 ms, socket 30000 ms, 2 retries, replica SEQUENCE. */

@@ -40,6 +40,7 @@ typedef struct aero_bin_view {
 typedef struct aero_bin_iter {
     const uint8_t *next_;
     const uint8_t *end_;
+    const void *names_;
 } aero_bin_iter;
 
 AERO_API void aero_record_iter(const aero_record *record, aero_bin_iter *out_iter);

@@ -29,6 +29,7 @@ aero_policy_init_batch(aero_policy *policy)
     policy->allow_inline = true;
     policy->respond_all_keys = true;
     policy->allow_split = true;
+    policy->allow_all_bins = true;
 }
 
 void

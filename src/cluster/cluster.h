@@ -12,6 +12,7 @@
 
 #include <aeroloop/config.h>
 
+#include "cluster/set_stats.h"
 #include "cluster/tend.h"
 #include "cluster/worker.h"
 #include "loop/runtime.h"
@@ -60,6 +61,7 @@ struct aeroi_cluster {
     _Atomic uint32_t next_info_node;
     _Atomic uint32_t next_replica; /* of reads with AERO_REPLICA_ANY */
     atomic_bool closing;
+    aeroi_set_stats set_stats;
     /* guarded by map_lock */
     pthread_mutex_t map_lock;
     aeroi_map *map; /* counted */

@@ -39,6 +39,7 @@ typedef struct fill_slot {
     size_t offset;   /* of the cell in the row */
     uint32_t column; /* AEROI_NO_COLUMN with AEROI_PUT_SKIP */
     aeroi_put put;
+    bool hidden; /* the batch did not ask for this bin */
 } fill_slot;
 
 typedef struct fill_state {
@@ -52,7 +53,20 @@ typedef struct fill_state {
     uint32_t written;    /* different fields in this row */
     uint32_t *marks;     /* field_count */
     fill_slot *slots;
+    const aeroi_bin_names *names; /* of the batch; NULL = all bins */
 } fill_state;
+
+static bool
+name_is_hidden(const aeroi_bin_names *names, aeroi_name name, size_t len)
+{
+    char bytes[sizeof name.lo + sizeof name.hi];
+    if (names == NULL) {
+        return false;
+    }
+    memcpy(bytes, &name.lo, sizeof name.lo);
+    memcpy(bytes + sizeof name.lo, &name.hi, sizeof name.hi);
+    return !aeroi_bin_names_have(names, bytes, len);
+}
 
 /* Where an op is not followed by AEROI_NAME_BYTES bytes. */
 static aeroi_name
@@ -148,6 +162,7 @@ slot_learn(const fill_state *state, fill_slot *slot, const uint8_t *op, aeroi_na
     slot->head = 4 + name_len + ((op[6] & OP_FLAG_LUT) != 0 ? LUT_SIZE : 0);
     slot->column = AEROI_NO_COLUMN;
     slot->put = AEROI_PUT_SKIP;
+    slot->hidden = false;
     slot->offset = 0;
     if (name_len > AERO_BIN_NAME_MAX) {
         slot->mask = (aeroi_name){0, 0};
@@ -158,7 +173,8 @@ slot_learn(const fill_state *state, fill_slot *slot, const uint8_t *op, aeroi_na
     slot->name.lo = raw.lo & slot->mask.lo;
     slot->name.hi = raw.hi & slot->mask.hi;
     slot->column = aeroi_plan_find(state->plan, aeroi_name_pack(raw, name_len));
-    if (slot->column == AEROI_NO_COLUMN) {
+    slot->hidden = name_is_hidden(state->names, slot->name, name_len);
+    if (slot->column == AEROI_NO_COLUMN || slot->hidden) {
         return;
     }
     const aeroi_column *column = &state->plan->columns[slot->column];
@@ -291,7 +307,7 @@ ops_write(fill_state *state, const uint8_t *ops, size_t ops_len, uint8_t *row)
                 }
             }
         }
-        else if (strict) {
+        else if (strict && !slot->hidden) {
             return fill_fail(state, AERO_FILL_UNKNOWN, SIZE_MAX, op);
         }
         op += OP_SIZE_WORD + (size_t)size;
@@ -461,6 +477,7 @@ aero_column_fill(const aero_batch *batch, const aero_plan *plan, const aero_fill
         .flags = fill->flags,
         .marks = marks,
         .slots = slots,
+        .names = batch->names,
     };
     aero_status status = rows_fill(&state, batch);
     if (marks != stack_marks) {

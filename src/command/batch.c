@@ -6,6 +6,30 @@
 #include "command/batch_part.h"
 #include "wire/result.h"
 
+/* Whether to name the bins that are wanted, or to read all and hide the rest. */
+static void
+choose_bins(aeroi_batch_command *command)
+{
+    const aero_batch_request *request = command->request;
+    aero_batch *batch = command->operation.batch;
+    if (!command->policy.allow_all_bins || !aeroi_batch_request_names_bins(request)) {
+        return;
+    }
+    const aeroi_batch_place *place = &request->places[request->keys[0].place];
+    command->choice = aeroi_set_entry_choose(
+        aeroi_set_stats_find(&command->operation.cluster->set_stats, place->ns,
+                             place->ns_len, place->set, place->set_len),
+        request->op_count);
+    if (command->choice == AEROI_BINS_NAMED) {
+        return;
+    }
+    batch->names = aeroi_bin_names_new(&command->operation.allocator, request->ops.data,
+                                       request->ops.len, request->op_count);
+    if (batch->names == NULL) {
+        command->choice = AEROI_BINS_NAMED; /* costs more, but needs no memory */
+    }
+}
+
 static void
 batch_start(aero_operation *operation)
 {
@@ -27,6 +51,7 @@ batch_start(aero_operation *operation)
         aeroi_batch_request_digest(request, i, operation->batch->digests[i]);
         keys[i] = i;
     }
+    choose_bins(command);
     aeroi_attempts attempts = {.deadline_ns = command->deadline_ns};
     command->starting = true;
     uint32_t replica = aeroi_cluster_first_replica(

@@ -195,6 +195,8 @@ aeroi_part_failed(aeroi_part *p, aero_status status)
     aeroi_batch_complete(command);
 }
 
+static void learn(const aeroi_part *p);
+
 static void
 on_ended(aeroi_exchange *exchange, aero_status status)
 {
@@ -212,6 +214,7 @@ on_ended(aeroi_exchange *exchange, aero_status status)
     }
     if (p->answered == p->count) {
         aeroi_batch_command *command = p->command;
+        learn(p);
         aeroi_part_free(p);
         aeroi_batch_complete(command);
         return;
@@ -220,6 +223,48 @@ on_ended(aeroi_exchange *exchange, aero_status status)
 }
 
 /* ---- requests ---- */
+
+/* One record of the first part is read whole where that teaches something. */
+static void
+choose_probe(aeroi_part *p)
+{
+    aeroi_batch_command *command = p->command;
+    if (command->choice == AEROI_BINS_PROBE && !command->probed) {
+        command->probed = true;
+        p->probes = true;
+    }
+}
+
+/* What the rows with all bins say of their set. Rows of several sets say nothing. */
+static void
+learn(const aeroi_part *p)
+{
+    const aeroi_batch_command *command = p->command;
+    const aero_batch_request *request = command->request;
+    if (request->place_count != 1 || command->is_write || request->header_only ||
+        request->rows_own ||
+        (request->op_count != 0 && command->choice != AEROI_BINS_ALL && !p->probes)) {
+        return;
+    }
+    const aero_batch *batch = command->operation.batch;
+    uint32_t count = p->probes ? 1 : p->count;
+    uint64_t records = 0;
+    uint64_t bins = 0;
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const aeroi_row *row = &batch->rows[p->keys[i]];
+        if (row->status == AERO_OK) {
+            records++;
+            bins += row->n_ops;
+            bytes += row->ops_len;
+        }
+    }
+    const aeroi_batch_place *place = &request->places[0];
+    aeroi_set_entry_learn(
+        aeroi_set_stats_find(&command->operation.cluster->set_stats, place->ns,
+                             place->ns_len, place->set, place->set_len),
+        records, bins, bytes);
+}
 
 static uint8_t
 batch_flags(const aero_policy *policy)
@@ -253,10 +298,12 @@ put_request(aeroi_part *p)
         }
         bool repeat = key->place == last_place;
         if (!repeat) {
+            bool probe = i == 0 && p->probes;
             aeroi_buf_reset(&body);
-            aeroi_batch_request_body(request, p->keys[i], &command->policy, &body);
+            aeroi_batch_request_body(request, p->keys[i], &command->policy,
+                                     probe || command->choice == AEROI_BINS_ALL, &body);
             /* The server refuses a repeat behind a row with a key. */
-            last_place = command->policy.send_key ? UINT32_MAX : key->place;
+            last_place = probe || command->policy.send_key ? UINT32_MAX : key->place;
         }
         aeroi_batch_row_put(&writer, i, digest, repeat ? NULL : body.data, body.len);
     }
@@ -300,6 +347,7 @@ aeroi_part_new(aeroi_batch_command *command, uint32_t count,
 void
 aeroi_part_send(aeroi_part *p, aeroi_node *node)
 {
+    choose_probe(p);
     put_request(p);
     if (p->request.failed || p->request.len > AERO_FRAME_BODY_MAX) {
         aero_status status = p->request.failed ? AERO_ERR_NO_MEMORY : AERO_ERR_TOO_BIG;

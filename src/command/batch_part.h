@@ -22,8 +22,10 @@ typedef struct aeroi_batch_command {
     uint64_t deadline_ns;
     aeroi_list parts;
     uint32_t part_count;
-    bool starting;      /* parts are being made: do not complete yet */
-    aero_error failure; /* of the last part that was given up */
+    bool starting;           /* parts are being made: do not complete yet */
+    aeroi_bin_choice choice; /* of bins that are asked for by name */
+    bool probed;             /* the one record of AEROI_BINS_PROBE is on its way */
+    aero_error failure;      /* of the last part that was given up */
 } aeroi_batch_command;
 
 /* The keys that go to one node in one request; or, without a node, that wait for one.
@@ -36,6 +38,7 @@ typedef struct aeroi_part {
     aeroi_attempts attempts;
     uint32_t replica;
     aeroi_buf request;
+    bool probes;        /* the first key is read with all bins */
     aero_status answer; /* of the trailer */
     uint32_t answered;
     uint32_t count;

@@ -208,6 +208,8 @@ aero_batch_request_op(aero_batch_request *request, const aero_op *op, aero_error
     request->ops_read = request->ops_read || plan.reads;
     request->ops_read_all = request->ops_read_all || plan.reads_all;
     request->ops_write = request->ops_write || plan.writes;
+    request->ops_other =
+        request->ops_other || op->type != AERO_OP_READ || plan.reads_all;
     return AERO_OK;
 }
 
@@ -309,6 +311,7 @@ add_own_row(aero_batch_request *request, const aero_key *key,
     }
     request->keys[request->count - 1].body = body;
     request->keys[request->count - 1].body_len = (uint32_t)(request->bytes.len - body);
+    request->rows_own = true;
     request->rows_write = request->rows_write || plan->writes;
     return AERO_OK;
 }
@@ -368,6 +371,13 @@ aeroi_batch_request_digest(const aero_batch_request *request, size_t index,
     (void)aero_digest_compute(place->set, place->set_len, &user_key, out_digest);
 }
 
+bool
+aeroi_batch_request_names_bins(const aero_batch_request *request)
+{
+    return request->op_count != 0 && !request->ops_other && !request->rows_own &&
+           !request->remove && !request->header_only;
+}
+
 static aero_request_kind
 shared_kind(const aero_batch_request *request)
 {
@@ -379,16 +389,17 @@ shared_kind(const aero_batch_request *request)
 
 void
 aeroi_batch_request_body(const aero_batch_request *request, size_t index,
-                         const aero_policy *policy, aeroi_buf *buf)
+                         const aero_policy *policy, bool all_bins, aeroi_buf *buf)
 {
     const aeroi_batch_key *key = &request->keys[index];
     aero_request_kind kind = shared_kind(request);
-    bool has_ops = kind == AERO_REQUEST_OPERATE;
+    bool has_ops = kind == AERO_REQUEST_OPERATE && !all_bins;
     aeroi_ops_plan plan = {
         .kind = kind,
         .op_count = has_ops ? request->op_count : 0, /* counted; the bytes are ready */
         .reads = !request->remove && (request->ops_read || request->op_count == 0),
-        .reads_all = has_ops && (request->ops_read_all || request->op_count == 0),
+        .reads_all =
+            all_bins || (has_ops && (request->ops_read_all || request->op_count == 0)),
         .writes = request->remove || (has_ops && request->ops_write),
     };
     aero_policy row = *policy;

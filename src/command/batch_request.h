@@ -47,7 +47,9 @@ struct aero_batch_request {
     bool ops_read;
     bool ops_read_all;
     bool ops_write;
-    bool rows_write; /* a row of its own writes */
+    bool rows_own;   /* a row has a body of its own */
+    bool rows_write; /* such a row writes */
+    bool ops_other;  /* a shared op is not the read of a named bin */
 };
 
 /* Hashes key `index`. */
@@ -56,6 +58,9 @@ void aeroi_batch_request_digest(const aero_batch_request *request, size_t index,
 /* All that follows the digest in a row that shares its body. Rows of one place have the
  * same bytes, unless the policy sends the key. */
 void aeroi_batch_request_body(const aero_batch_request *request, size_t index,
-                              const aero_policy *policy, aeroi_buf *buf);
+                              const aero_policy *policy, bool all_bins, aeroi_buf *buf);
+/* True when the shared ops are nothing but named bins to read, and no row has its own.
+ */
+bool aeroi_batch_request_names_bins(const aero_batch_request *request);
 
 #endif

@@ -110,6 +110,8 @@ request_end(aeros_conn *conn)
     conn->waiting = false;
     conn->in_start += conn->frame_len;
     conn->frame_len = 0;
+    /* The next one is read from now on, whenever its bytes have come. */
+    conn->arrived_ns = aeroi_clock_ns();
 }
 
 void
@@ -364,7 +366,6 @@ conn_serve(aeros_conn *conn)
     }
     conn->in_serve = true;
     while (!conn->closed && !conn->waiting && !conn->writing && next_serve(conn)) {
-        conn->arrived_ns = aeroi_clock_ns();
     }
     conn->in_serve = false;
     if (!conn->closed) {

@@ -35,6 +35,7 @@ struct aeroi_loop {
     uv_check_t check;
     uv_timer_t alarm; /* only bounds the poll; timers fire in `check` */
     uint64_t alarm_deadline_ns;
+    uint64_t turn_ns;     /* when this turn's poll began */
     uint64_t expiring_ns; /* `now` of the expiry that is running, else 0 */
     aeroi_timer *timers;  /* root of the pairing heap, NULL when empty */
     uv_signal_t signals[2];

@@ -53,12 +53,13 @@ on_prepare(uv_prepare_t *handle)
         (void)uv_timer_stop(&loop->alarm);
         return;
     }
+    uint64_t now = aeroi_clock_ns();
     uint64_t deadline = loop->timers->deadline_ns;
+    loop->turn_ns = now;
     if (deadline == loop->alarm_deadline_ns &&
         uv_is_active((uv_handle_t *)&loop->alarm) != 0) {
         return;
     }
-    uint64_t now = aeroi_clock_ns();
     uint64_t wait_ms =
         deadline > now ? (deadline - now + AEROI_NS_PER_MS - 1) / AEROI_NS_PER_MS : 0;
     /* uv_timer_start counts from the loop's cached time; a stale one would fire early,
@@ -74,6 +75,10 @@ on_check(uv_check_t *handle)
     aeroi_loop *loop = handle->data;
     run_tasks(loop);
     if (loop->timers != NULL) {
+        /* What became due after the poll began waits for the next turn, which reads
+         * what has come before: a pause of the process (after which epoll_wait is
+         * interrupted, and libuv does not poll again) times out nothing that was
+         * answered. */
         aeroi_timers_expire(loop, aeroi_clock_ns());
     }
     if (atomic_load_explicit(&loop->stopping, memory_order_acquire) &&

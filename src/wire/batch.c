@@ -34,6 +34,7 @@ aeroi_batch_new(const aero_allocator *allocator, size_t count, aero_batch **out)
     batch->chunks = NULL;
     batch->chunk_count = 0;
     batch->chunk_cap = 0;
+    batch->names = NULL;
     for (size_t i = 0; i < count; i++) {
         batch->rows[i] = (aeroi_row){.status = AERO_ERR_NO_RESPONSE};
     }
@@ -82,6 +83,7 @@ aero_batch_unref(aero_batch *batch)
     }
     aero_allocator allocator = batch->allocator;
     aeroi_free(&allocator, batch->chunks);
+    aeroi_bin_names_free(&allocator, batch->names);
     aeroi_free(&allocator, batch);
 }
 
@@ -107,6 +109,20 @@ aero_batch_memory(const aero_batch *batch)
     return total;
 }
 
+/* Bins of a row that are not hidden. */
+static uint32_t
+count_bins(const aero_batch *batch, size_t index)
+{
+    aero_bin_iter iter;
+    aero_bin_view bin;
+    uint32_t count = 0;
+    (void)aero_batch_iter(batch, index, &iter);
+    while (aero_bin_iter_next(&iter, &bin)) {
+        count++;
+    }
+    return count;
+}
+
 aero_status
 aero_batch_get_row(const aero_batch *batch, size_t index, aero_batch_row *out_row)
 {
@@ -117,7 +133,7 @@ aero_batch_get_row(const aero_batch *batch, size_t index, aero_batch_row *out_ro
     out_row->status = row->status;
     out_row->generation = row->generation;
     out_row->void_time = row->void_time;
-    out_row->bin_count = row->n_ops;
+    out_row->bin_count = batch->names == NULL ? row->n_ops : count_bins(batch, index);
     out_row->in_doubt = row->in_doubt;
     out_row->digest = batch->digests[index];
     return AERO_OK;
@@ -134,5 +150,6 @@ aero_batch_iter(const aero_batch *batch, size_t index, aero_bin_iter *out_iter)
     bool has_bins = row->status == AERO_OK && row->ops != NULL;
     out_iter->next_ = has_bins ? row->ops : NULL;
     out_iter->end_ = has_bins ? row->ops + row->ops_len : NULL;
+    out_iter->names_ = batch->names;
     return AERO_OK;
 }

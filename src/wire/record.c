@@ -89,11 +89,12 @@ void
 aero_record_iter(const aero_record *record, aero_bin_iter *out_iter)
 {
     out_iter->next_ = record->ops;
+    out_iter->names_ = NULL;
     out_iter->end_ = record->ops != NULL ? record->ops + record->ops_len : NULL;
 }
 
-bool
-aero_bin_iter_next(aero_bin_iter *iter, aero_bin_view *out_bin)
+static inline bool
+iter_step(aero_bin_iter *iter, aero_bin_view *out_bin)
 {
     const uint8_t *p = iter->next_;
     if (p == iter->end_) {
@@ -113,4 +114,16 @@ aero_bin_iter_next(aero_bin_iter *iter, aero_bin_view *out_bin)
     out_bin->data = p + AEROI_OP_HEADER_SIZE + skip;
     iter->next_ = p + 4 + (size_t)size;
     return true;
+}
+
+bool
+aero_bin_iter_next(aero_bin_iter *iter, aero_bin_view *out_bin)
+{
+    while (iter_step(iter, out_bin)) {
+        if (iter->names_ == NULL ||
+            aeroi_bin_names_have(iter->names_, out_bin->name, out_bin->name_len)) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/chunk.h"
+#include "wire/bin_names.h"
 
 struct aero_record {
     aero_allocator allocator; /* a copy */
@@ -48,6 +49,7 @@ struct aero_batch {
     aeroi_chunk **chunks;
     size_t chunk_count;
     size_t chunk_cap;
+    aeroi_bin_names *names; /* what was asked for, if more was read; else NULL */
 };
 
 /* Takes `chunk` on success; `ops` lies in it and was checked by aeroi_ops_skip. */
