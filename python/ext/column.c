@@ -50,14 +50,25 @@ particle_text(uint8_t particle)
     }
 }
 
+/* The value that did not fit. Of a list it is the element, whose type is not told. */
+static PyObject *
+number_of(const aero_fill_error *error)
+{
+    bool is_integer = error->particle == AERO_PARTICLE_INTEGER ||
+                      error->particle == AERO_PARTICLE_BOOL ||
+                      error->kind == AERO_FILL_INT_OVERFLOW ||
+                      error->kind == AERO_FILL_NEGATIVE ||
+                      (error->particle == AERO_PARTICLE_LIST && error->number == 0);
+    return is_integer ? PyLong_FromLongLong(error->integer)
+                      : PyFloat_FromDouble(error->number);
+}
+
 /* Numbers that do not fit. False when the error is of another kind. */
 static bool
 raise_number(const aero_fill_error *error, PyObject *name, PyObject *type)
 {
     Py_ssize_t row = (Py_ssize_t)error->row;
-    PyObject *number = error->particle == AERO_PARTICLE_FLOAT
-                           ? PyFloat_FromDouble(error->number)
-                           : PyLong_FromLongLong(error->integer);
+    PyObject *number = number_of(error);
     if (number == NULL) {
         return true;
     }
@@ -125,6 +136,10 @@ raise_cell(aeropy_state *state, const aero_fill_error *error, const aero_field *
         break;
     case AERO_FILL_TRUNCATED:
         PyErr_Format(PyExc_ValueError, "value is longer than field '%U' (row %zd)",
+                     name, row);
+        break;
+    case AERO_FILL_SHORT:
+        PyErr_Format(PyExc_ValueError, "value is shorter than field '%U' (row %zd)",
                      name, row);
         break;
     case AERO_FILL_MISSING:

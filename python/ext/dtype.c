@@ -137,6 +137,8 @@ field_kind(PyObject *name, PyObject *dtype, Py_UCS4 kind, aero_field *field)
             return bad_kind(name, dtype, kind);
         }
         field->kind = AERO_FIELD_BYTES;
+        /* NumPy drops the padding of an S when it is read, that of a V it keeps. */
+        field->exact = kind == 'V';
         return 0;
     default:
         return bad_kind(name, dtype, kind);
