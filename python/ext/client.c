@@ -51,7 +51,7 @@ make(PyTypeObject *type, PyTypeObject *base, bool is_async)
     if (client == NULL) {
         return NULL;
     }
-    client->state = aeropy_state_of_type(base);
+    client->state = aeropy_state_ref(aeropy_state_of_type(base));
     client->is_async = is_async;
     client_link(client);
     return (PyObject *)client;
@@ -141,6 +141,7 @@ client_dealloc(PyObject *self)
             aero_client_unref(native);
         Py_END_ALLOW_THREADS
     }
+    aeropy_state_unref(client->state);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -164,9 +165,8 @@ replace_native(client_object *client, aero_client *native, aero_client **out_old
     aeropy_state *state = client->state;
     pthread_mutex_lock(&state->lock);
     aero_client *old = client->native;
-    bool is_free =
-        !client->is_claimed &&
-        (old == NULL || aero_client_get_state(old) == AERO_CLIENT_DISCONNECTED);
+    bool is_free = !client->is_claimed && (old == NULL || aero_client_get_state(old) ==
+                                                              AERO_CLIENT_DISCONNECTED);
     if (is_free) {
         client->is_claimed = true;
         client->native = native;

@@ -90,7 +90,6 @@ static void
 keep_rest(loop_queue_object *queue, aero_operation **natives, size_t count)
 {
     memcpy(queue->rest, natives, count * sizeof(aero_operation *));
-    queue->rest_start = 0;
     queue->rest_count = count;
 }
 
@@ -100,7 +99,7 @@ take(loop_queue_object *queue, aero_operation **out)
 {
     size_t count = queue->rest_count;
     if (count > 0) {
-        memcpy(out, queue->rest + queue->rest_start, count * sizeof(aero_operation *));
+        memcpy(out, queue->rest, count * sizeof(aero_operation *));
         queue->rest_count = 0;
         return count;
     }
@@ -118,8 +117,8 @@ schedule(loop_queue_object *queue)
     if (loop == NULL) {
         return 0;
     }
-    PyObject *handle = PyObject_CallMethodOneArg(
-        loop, AEROPY_NAME(queue->state, call_soon), (PyObject *)queue);
+    PyObject *handle = PyObject_CallMethodObjArgs(
+        loop, AEROPY_NAME(queue->state, call_soon), (PyObject *)queue, Py_True, NULL);
     Py_DECREF(loop);
     if (handle == NULL) {
         return -1;
@@ -163,22 +162,24 @@ stop_watching(loop_queue_object *queue)
     return result == NULL ? -1 : 0;
 }
 
-/* The reader callback: finishes what has arrived, within the budget. */
+/* The reader callback: finishes what has arrived, within the budget. With an argument
+ * it is the call that `schedule` asked for; while that is to come the reader does
+ * nothing, so that a turn of the loop has one budget. */
 static PyObject *
 loop_queue_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-    (void)args;
     (void)kwargs;
     loop_queue_object *queue = (loop_queue_object *)self;
+    bool is_reader = PyTuple_GET_SIZE(args) == 0;
     aero_operation *natives[DRAIN_CHUNK];
     int64_t deadline = now_ns() + DRAIN_BUDGET_NS;
     int result = 0;
     size_t count;
 
-    queue->is_scheduled = false;
-    if (aeropy_runtime_is_over(queue->state)) {
+    if ((is_reader && queue->is_scheduled) || aeropy_runtime_is_over(queue->state)) {
         Py_RETURN_NONE;
     }
+    queue->is_scheduled = false;
     Py_INCREF(self); /* a waiter may close the loop, and with it the owner of this */
     while (result == 0 && (count = take(queue, natives)) > 0) {
         size_t i = 0;
@@ -220,7 +221,7 @@ make(aeropy_state *state, PyObject *loop, PyObject *id)
     if (queue == NULL) {
         return NULL;
     }
-    queue->state = state;
+    queue->state = aeropy_state_ref(state);
     queue->pid = getpid();
     queue->loop_id = Py_NewRef(id);
     queue->loop_ref = PyWeakref_NewRef(loop, NULL);
@@ -323,7 +324,7 @@ loop_queue_clear(PyObject *self)
     bool is_child = queue->pid != getpid();
 
     for (size_t i = 0; i < queue->rest_count; i++) {
-        aero_operation_unref(queue->rest[queue->rest_start + i]);
+        aero_operation_unref(queue->rest[i]);
     }
     queue->rest_count = 0;
     while (queue->first != NULL) {
@@ -380,6 +381,7 @@ loop_queue_dealloc(PyObject *self)
     if (queue->queue != NULL) {
         aero_queue_unref(queue->queue);
     }
+    aeropy_state_unref(queue->state);
     type->tp_free(self);
     Py_DECREF(type);
 }

@@ -26,7 +26,6 @@ struct loop_queue_object {
     /* Taken from the queue when the time of a wake was over. */
     aero_operation **rest;
     size_t rest_count;
-    size_t rest_start;
     bool is_scheduled;
 
     PyObject *weakrefs;

@@ -4,6 +4,58 @@
 
 #include "call.h"
 
+/* What CPython keeps for the module. */
+typedef struct module_memory {
+    aeropy_state *state; /* NULL until it is made */
+} module_memory;
+
+aeropy_state *
+aeropy_state_of_module(PyObject *module)
+{
+    return ((module_memory *)PyModule_GetState(module))->state;
+}
+
+aeropy_state *
+aeropy_state_of_type(PyTypeObject *type)
+{
+    return ((module_memory *)PyType_GetModuleState(type))->state;
+}
+
+aeropy_state *
+aeropy_state_ref(aeropy_state *state)
+{
+    atomic_fetch_add_explicit(&state->references, 1, memory_order_relaxed);
+    return state;
+}
+
+void
+aeropy_state_unref(aeropy_state *state)
+{
+    /* Pairs with itself: the last one sees what all others did. */
+    if (atomic_fetch_sub_explicit(&state->references, 1, memory_order_acq_rel) == 1) {
+        pthread_mutex_destroy(&state->lock);
+        PyMem_RawFree(state);
+    }
+}
+
+static aeropy_state *
+state_new(void)
+{
+    aeropy_state *state = PyMem_RawCalloc(1, sizeof(aeropy_state));
+    if (state == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (pthread_mutex_init(&state->lock, NULL) != 0) {
+        PyMem_RawFree(state);
+        PyErr_SetString(PyExc_RuntimeError, "cannot make a mutex");
+        return NULL;
+    }
+    atomic_init(&state->references, 1);
+    atomic_init(&state->exiting, false);
+    return state;
+}
+
 int
 aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject **out_type)
 {
@@ -56,12 +108,11 @@ import_classes(aeropy_state *state)
 static int
 module_exec(PyObject *module)
 {
-    aeropy_state *state = PyModule_GetState(module);
-    atomic_init(&state->exiting, false);
-    if (pthread_mutex_init(&state->lock, NULL) != 0) {
-        PyErr_SetString(PyExc_RuntimeError, "cannot make a mutex");
+    aeropy_state *state = state_new();
+    if (state == NULL) {
         return -1;
     }
+    ((module_memory *)PyModule_GetState(module))->state = state;
     if (make_names(state) < 0 || import_classes(state) < 0 ||
         aeropy_client_init(module, state) < 0 ||
         aeropy_operation_init(module, state) < 0 ||
@@ -76,7 +127,10 @@ module_exec(PyObject *module)
 static int
 module_traverse(PyObject *module, visitproc visit, void *arg)
 {
-    aeropy_state *state = PyModule_GetState(module);
+    aeropy_state *state = aeropy_state_of_module(module);
+    if (state == NULL) {
+        return 0;
+    }
 #define VISIT(name) Py_VISIT(state->name);
     AEROPY_STATE_TYPES(VISIT)
     AEROPY_STATE_OBJECTS(VISIT)
@@ -93,7 +147,10 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
 static int
 module_clear(PyObject *module)
 {
-    aeropy_state *state = PyModule_GetState(module);
+    aeropy_state *state = aeropy_state_of_module(module);
+    if (state == NULL) {
+        return 0;
+    }
 #define CLEAR(name) Py_CLEAR(state->name);
     AEROPY_STATE_TYPES(CLEAR)
     AEROPY_STATE_OBJECTS(CLEAR)
@@ -107,30 +164,35 @@ module_clear(PyObject *module)
     return 0;
 }
 
-/* No object of ours is alive any more: each keeps its type, and that the module. */
 static void
 module_free(void *module)
 {
-    aeropy_state *state = PyModule_GetState((PyObject *)module);
-    module_clear((PyObject *)module);
-    if (state->runtime != NULL) {
-        aero_runtime_unref(state->runtime);
-        state->runtime = NULL;
+    aeropy_state *state = aeropy_state_of_module((PyObject *)module);
+    if (state == NULL) {
+        return;
     }
-    pthread_mutex_destroy(&state->lock);
+    module_clear((PyObject *)module);
+    pthread_mutex_lock(&state->lock);
+    aero_runtime *runtime = state->runtime;
+    state->runtime = NULL;
+    pthread_mutex_unlock(&state->lock);
+    if (runtime != NULL) {
+        aero_runtime_unref(runtime);
+    }
+    aeropy_state_unref(state);
 }
 
 static PyObject *
 make_client(PyObject *module, PyObject *config)
 {
-    aeropy_state *state = PyModule_GetState(module);
+    aeropy_state *state = aeropy_state_of_module(module);
     return PyObject_CallOneArg((PyObject *)state->client_type, config);
 }
 
 static PyObject *
 make_async_client(PyObject *module, PyObject *config)
 {
-    aeropy_state *state = PyModule_GetState(module);
+    aeropy_state *state = aeropy_state_of_module(module);
     return PyObject_CallOneArg((PyObject *)state->async_client_type, config);
 }
 
@@ -142,8 +204,8 @@ with_config(PyObject *module, const char *function, PyObject *const *args,
 {
     static const uint8_t names[] = {AEROPY_NAME_config};
     PyObject *config;
-    if (aeropy_arguments_parse(PyModule_GetState(module), function, names, 1, 1, args,
-                               nargs, kwnames, &config) < 0) {
+    if (aeropy_arguments_parse(aeropy_state_of_module(module), function, names, 1, 1,
+                               args, nargs, kwnames, &config) < 0) {
         return NULL;
     }
     return make(module, config);
@@ -193,7 +255,7 @@ static PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "aeroloop._core",
     .m_doc = PyDoc_STR("The client of aeroloop in C."),
-    .m_size = sizeof(aeropy_state),
+    .m_size = sizeof(module_memory),
     .m_methods = module_methods,
     .m_slots = module_slots,
     .m_traverse = module_traverse,

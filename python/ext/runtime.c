@@ -145,7 +145,7 @@ PyObject *
 aeropy_runtime_shutdown(PyObject *module, PyObject *ignored)
 {
     (void)ignored;
-    aeropy_state *state = PyModule_GetState(module);
+    aeropy_state *state = aeropy_state_of_module(module);
     size_t count;
 
     state->exit_thread = PyThread_get_thread_ident();

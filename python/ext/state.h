@@ -2,8 +2,12 @@
 /* state - what one interpreter keeps for this module.
  *
  * One list each for types and for other objects makes the members, the traversal and
- * the clearing. Objects of our types keep a pointer to the state: their type keeps the
- * module alive. */
+ * the clearing.
+ *
+ * Life: the module has a reference, and so has each object that needs the state to be
+ * freed. Other objects of ours have a pointer: their type keeps the module. That is not
+ * enough for the first kind, since the collector takes the module from a type that is
+ * garbage before it frees the objects of the type. */
 #ifndef AEROPY_STATE_H
 #define AEROPY_STATE_H
 
@@ -53,6 +57,8 @@ typedef struct aeropy_name_entry {
 typedef struct client_object client_object;
 
 typedef struct aeropy_state {
+    atomic_size_t references;
+
 #define AEROPY_MEMBER_(name) PyTypeObject *name;
     AEROPY_STATE_TYPES(AEROPY_MEMBER_)
 #undef AEROPY_MEMBER_
@@ -76,12 +82,11 @@ typedef struct aeropy_state {
 
 #define AEROPY_NAME(state, name) ((state)->names[AEROPY_NAME_##name])
 
-/* The state of the module that defines `type`. */
-static inline aeropy_state *
-aeropy_state_of_type(PyTypeObject *type)
-{
-    return PyType_GetModuleState(type);
-}
+aeropy_state *aeropy_state_ref(aeropy_state *state);
+void aeropy_state_unref(aeropy_state *state);
+/* Borrowed from the module, or from the module that defines the type. */
+aeropy_state *aeropy_state_of_module(PyObject *module);
+aeropy_state *aeropy_state_of_type(PyTypeObject *type);
 
 /* Adds the type of a spec to the module; used by the ..._init functions of each file.
  */
