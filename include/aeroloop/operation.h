@@ -59,6 +59,9 @@ AERO_API int aero_queue_fd(
 /* Moves up to `max` finished operations to `out`, oldest first, with their references
  * (the one that the submitter was given is another). Never blocks. */
 AERO_API size_t aero_queue_drain(aero_queue *queue, aero_operation **out, size_t max);
+/* Nobody will drain it any more: drops what has finished and what will. Without it, an
+ * operation that is never drained keeps the queue, and its descriptor, for ever. */
+AERO_API void aero_queue_close(aero_queue *queue);
 
 #ifdef __cplusplus
 }

@@ -316,7 +316,7 @@ loop_queue_traverse(PyObject *self, visitproc visit, void *arg)
 }
 
 /* The loop is gone: what is in flight is given up, its answers stay in the native
- * queue and end with it. */
+ * queue, which drops them. */
 static int
 loop_queue_clear(PyObject *self)
 {
@@ -379,6 +379,7 @@ loop_queue_dealloc(PyObject *self)
     Py_CLEAR(queue->loop_id);
     PyMem_Free(queue->rest);
     if (queue->queue != NULL) {
+        aero_queue_close(queue->queue);
         aero_queue_unref(queue->queue);
     }
     aeropy_state_unref(queue->state);

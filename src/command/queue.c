@@ -22,6 +22,7 @@ struct aero_queue {
     /* guarded by lock */
     aeroi_list operations;
     bool signalled;
+    bool closed;
 };
 
 static bool
@@ -130,6 +131,11 @@ void
 aeroi_queue_push(aero_queue *queue, aero_operation *operation)
 {
     (void)pthread_mutex_lock(&queue->lock);
+    if (queue->closed) {
+        (void)pthread_mutex_unlock(&queue->lock);
+        aero_operation_unref(operation);
+        return;
+    }
     aeroi_list_push_back(&queue->operations, &operation->queue_node);
     bool wake = !queue->signalled;
     queue->signalled = true;
@@ -159,4 +165,21 @@ aero_queue_drain(aero_queue *queue, aero_operation **out, size_t max)
     }
     (void)pthread_mutex_unlock(&queue->lock);
     return count;
+}
+
+void
+aero_queue_close(aero_queue *queue)
+{
+    aero_operation *operations[16];
+    size_t count;
+
+    (void)pthread_mutex_lock(&queue->lock);
+    queue->closed = true;
+    (void)pthread_mutex_unlock(&queue->lock);
+    /* The caller has a reference: the queue outlives what it drops here. */
+    while ((count = aero_queue_drain(queue, operations, 16)) > 0) {
+        for (size_t i = 0; i < count; i++) {
+            aero_operation_unref(operations[i]);
+        }
+    }
 }
