@@ -71,6 +71,10 @@ typedef struct aero_policy {
     const void *filter; /* filter expression (field 43), borrowed; NULL = none */
     size_t filter_len;
 
+    /* READ and EXISTS: reads of one node that are waiting for it together may go as one
+     * batch; each keeps its own result, time-out and cancellation. Off by default. */
+    bool allow_merge;
+
     /* batches */
     bool allow_inline;
     bool allow_inline_ssd;

@@ -139,8 +139,8 @@ aeroi_node_new(aeroi_cluster *cluster, const char *name, size_t name_len,
     return AERO_OK;
 }
 
-aeroi_pool *
-aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker)
+aeroi_node_pool *
+aeroi_node_slot_of(aeroi_node *node, aeroi_worker *worker)
 {
     aeroi_node_pool *pool =
         atomic_load_explicit(&node->pools[worker->index], memory_order_acquire);
@@ -152,7 +152,14 @@ aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker)
         (void)aeroi_node_ref(node); /* until the pool is drained */
         aeroi_list_push_back(&worker->pools, &pool->node);
     }
-    return &pool->pool;
+    return pool;
+}
+
+aeroi_pool *
+aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker)
+{
+    aeroi_node_pool *pool = aeroi_node_slot_of(node, worker);
+    return pool != NULL ? &pool->pool : NULL;
 }
 
 bool

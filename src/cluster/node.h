@@ -16,6 +16,15 @@ typedef struct aeroi_cluster aeroi_cluster;
 typedef struct aeroi_worker aeroi_worker;
 typedef struct aeroi_node aeroi_node;
 
+/* Reads that wait to be merged (command/merge.h). Thread: the pool's worker. */
+typedef struct aeroi_merge_queue {
+    aeroi_list waiting; /* aeroi_single, by merge_node */
+    uint32_t waiting_count;
+    uint32_t under_way; /* requests that were sent and not answered */
+    aeroi_timer flush;  /* at the end of the loop's turn */
+    bool ready;         /* initialised by its first user */
+} aeroi_merge_queue;
+
 /* A pool with what it takes to reach it from another thread. */
 typedef struct aeroi_node_pool {
     aeroi_pool pool;
@@ -25,6 +34,7 @@ typedef struct aeroi_node_pool {
     aeroi_task detach_task;
     aeroi_task shed_task;
     atomic_bool shed_sent;
+    aeroi_merge_queue merge;
 } aeroi_node_pool;
 
 struct aeroi_node {
@@ -81,6 +91,7 @@ aeroi_node_count_error(aeroi_node *node)
 bool aeroi_node_is_tripped(const aeroi_node *node);
 /* The worker's pool, which is made if it has none; NULL without memory. On the worker.
  */
+aeroi_node_pool *aeroi_node_slot_of(aeroi_node *node, aeroi_worker *worker);
 aeroi_pool *aeroi_node_pool_of(aeroi_node *node, aeroi_worker *worker);
 /* Makes the pools known to their workers, which open min_conns. Thread: the tend's. */
 void aeroi_node_attach(aeroi_node *node);

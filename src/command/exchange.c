@@ -167,14 +167,20 @@ aeroi_exchange_deinit(aeroi_exchange *exchange)
 }
 
 void
+aeroi_exchange_set_node(aeroi_exchange *exchange, aeroi_node *node)
+{
+    (void)aeroi_node_ref(node);
+    aeroi_node_unref(exchange->node);
+    exchange->node = node;
+}
+
+void
 aeroi_exchange_start(aeroi_exchange *exchange, aeroi_node *node, const void *request,
                      size_t len)
 {
     AERO_ON_LOOP(exchange->worker->loop);
     assert(exchange->state == AEROI_EXCHANGE_IDLE);
-    (void)aeroi_node_ref(node);
-    aeroi_node_unref(exchange->node);
-    exchange->node = node;
+    aeroi_exchange_set_node(exchange, node);
     exchange->request = request;
     exchange->request_len = len;
     exchange->sent = false;

@@ -58,6 +58,8 @@ void aeroi_exchange_init(aeroi_exchange *exchange, const aeroi_exchange_class *c
 void aeroi_exchange_deinit(aeroi_exchange *exchange);
 void aeroi_exchange_start(aeroi_exchange *exchange, aeroi_node *node,
                           const void *request, size_t len);
+/* The node that the owner's errors are about, for who uses another's exchange. */
+void aeroi_exchange_set_node(aeroi_exchange *exchange, aeroi_node *node);
 /* Gives up without a callback: a connection in use is closed. */
 void aeroi_exchange_abort(aeroi_exchange *exchange);
 

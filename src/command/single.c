@@ -7,33 +7,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "command/encode.h"
-#include "command/exchange.h"
-#include "command/retry.h"
-#include "wire/msg.h"
+#include "command/merge.h"
 #include "wire/result.h"
 
-typedef struct single {
-    aero_operation operation;
-    /* set before start, then read-only */
-    bool is_write;
-    bool wants_record;
-    aero_policy policy; /* without its borrowed filter */
-    uint32_t partition;
-    char ns[AERO_NAMESPACE_MAX + 1];
-    size_t ns_len;
-    aeroi_buf request;
-    /* worker */
-    aeroi_exchange exchange;
-    aeroi_attempts attempts;
-    uint32_t replica;
-    aeroi_timer retry_timer;
-    aero_status answer; /* the server's result code */
-} single;
-
-static void single_try(single *command);
+static void single_try(aeroi_single *command);
 
 static void
-single_finish(single *command, aero_status status)
+single_finish(aeroi_single *command, aero_status status)
 {
     aero_operation *operation = &command->operation;
     aero_error *error = &operation->error;
@@ -57,8 +37,8 @@ single_finish(single *command, aero_status status)
 }
 
 /* An attempt has failed, or there was nobody to ask. */
-static void
-single_failed(single *command, aero_status status)
+void
+aeroi_single_failed(aeroi_single *command, aero_status status)
 {
     uint64_t now = aeroi_clock_ns();
     aeroi_verdict verdict = aeroi_retry_decide(&command->policy, &command->attempts,
@@ -81,7 +61,7 @@ single_failed(single *command, aero_status status)
 }
 
 static void
-single_try(single *command)
+single_try(aeroi_single *command)
 {
     const aeroi_map *map = aeroi_worker_map(command->operation.worker);
     const aeroi_map_ns *ns =
@@ -97,10 +77,13 @@ single_try(single *command)
                                   : NULL;
     if (node == NULL) {
         command->attempts.tried += status == AERO_ERR_MAX_ERROR_RATE ? 1 : 0;
-        single_failed(command, status);
+        aeroi_single_failed(command, status);
         return;
     }
     command->attempts.tried++;
+    if (command->may_merge && aeroi_merge_add(command, node)) {
+        return;
+    }
     aeroi_exchange_start(&command->exchange, node, command->request.data,
                          command->request.len);
 }
@@ -108,32 +91,31 @@ single_try(single *command)
 static void
 on_retry(aeroi_timer *timer)
 {
-    single_try(AEROI_CONTAINER(timer, single, retry_timer));
+    single_try(AEROI_CONTAINER(timer, aeroi_single, retry_timer));
 }
 
-static aero_status
-keep_record(single *command, const aeroi_frame *frame, const aeroi_msg *msg,
-            const uint8_t *ops, size_t ops_len)
+aero_status
+aeroi_single_keep(aeroi_single *command, aeroi_chunk *chunk, const uint8_t *ops,
+                  uint32_t ops_len, uint16_t n_ops, uint32_t generation,
+                  uint32_t void_time)
 {
-    aeroi_chunk *chunk = NULL;
-    if (ops_len != 0) {
-        if (frame->chunk != NULL) {
-            chunk = aeroi_chunk_ref(frame->chunk);
-        }
-        else {
-            chunk = aeroi_chunk_new(command->operation.cluster->chunks, ops_len);
-            if (chunk == NULL) {
-                return AERO_ERR_NO_MEMORY;
-            }
-            memcpy(aeroi_chunk_data(chunk), ops, ops_len);
-            ops = aeroi_chunk_data(chunk);
-        }
+    aeroi_chunk *kept = NULL;
+    if (ops_len != 0 && chunk != NULL) {
+        kept = aeroi_chunk_ref(chunk);
     }
-    aero_status status = aeroi_record_new(
-        &command->operation.allocator, chunk, ops, (uint32_t)ops_len, msg->n_ops,
-        msg->generation, msg->record_ttl, &command->operation.record);
+    else if (ops_len != 0) {
+        kept = aeroi_chunk_new(command->operation.cluster->chunks, ops_len);
+        if (kept == NULL) {
+            return AERO_ERR_NO_MEMORY;
+        }
+        memcpy(aeroi_chunk_data(kept), ops, ops_len);
+        ops = aeroi_chunk_data(kept);
+    }
+    aero_status status =
+        aeroi_record_new(&command->operation.allocator, kept, ops, ops_len, n_ops,
+                         generation, void_time, &command->operation.record);
     if (status != AERO_OK) {
-        aeroi_chunk_unref(chunk);
+        aeroi_chunk_unref(kept);
     }
     return status;
 }
@@ -141,7 +123,7 @@ keep_record(single *command, const aeroi_frame *frame, const aeroi_msg *msg,
 static aero_status
 on_frame(aeroi_exchange *exchange, const aeroi_frame *frame, bool *out_done)
 {
-    single *command = AEROI_CONTAINER(exchange, single, exchange);
+    aeroi_single *command = AEROI_CONTAINER(exchange, aeroi_single, exchange);
     aeroi_reader reader;
     aeroi_msg msg;
     aeroi_reader_init(&reader, frame->body, frame->len);
@@ -163,26 +145,34 @@ on_frame(aeroi_exchange *exchange, const aeroi_frame *frame, bool *out_done)
     if (msg.result_code != AERO_OK || !command->wants_record) {
         return AERO_OK;
     }
-    return keep_record(command, frame, &msg, ops, ops_len);
+    return aeroi_single_keep(command, frame->chunk, ops, (uint32_t)ops_len, msg.n_ops,
+                             msg.generation, msg.record_ttl);
 }
 
-static void
-on_ended(aeroi_exchange *exchange, aero_status status)
+void
+aeroi_single_answered(aeroi_single *command, aero_status status)
 {
-    single *command = AEROI_CONTAINER(exchange, single, exchange);
-    command->attempts.sent += exchange->sent ? 1 : 0;
-    command->attempts.unsent += exchange->sent ? 0 : 1;
     if (status == AERO_OK) {
         status = command->answer;
         if (aeroi_retry_is_stress(status)) {
-            aeroi_node_count_error(exchange->node);
+            aeroi_node_count_error(command->exchange.node);
         }
     }
     if (status == AERO_OK) {
         single_finish(command, AERO_OK);
         return;
     }
-    single_failed(command, status);
+    aeroi_single_failed(command, status);
+}
+
+static void
+on_ended(aeroi_exchange *exchange, aero_status status)
+{
+    aeroi_single *command = AEROI_CONTAINER(exchange, aeroi_single, exchange);
+    command->attempts.sent += exchange->sent ? 1 : 0;
+    command->attempts.unsent += exchange->sent ? 0 : 1;
+    aeroi_merge_ended(command);
+    aeroi_single_answered(command, status);
 }
 
 static void
@@ -194,7 +184,7 @@ single_start(aero_operation *operation)
         .frame_cb = on_frame,
         .ended_cb = on_ended,
     };
-    single *command = (single *)operation;
+    aeroi_single *command = (aeroi_single *)operation;
     uint64_t now = aeroi_clock_ns();
     command->attempts.deadline_ns =
         aeroi_clock_deadline(now, command->policy.total_timeout_ms);
@@ -213,11 +203,12 @@ single_start(aero_operation *operation)
 static void
 single_abort(aero_operation *operation)
 {
-    single *command = (single *)operation;
+    aeroi_single *command = (aeroi_single *)operation;
     if (!operation->started) {
         return;
     }
     aeroi_timer_clear(operation->loop, &command->retry_timer);
+    aeroi_merge_cancel(command);
     if (command->exchange.worker != NULL) {
         command->attempts.sent += command->exchange.sent ? 1 : 0;
         aeroi_exchange_abort(&command->exchange);
@@ -229,7 +220,7 @@ single_abort(aero_operation *operation)
 static void
 single_destroy(aero_operation *operation)
 {
-    single *command = (single *)operation;
+    aeroi_single *command = (aeroi_single *)operation;
     aeroi_exchange_deinit(&command->exchange);
     aeroi_buf_deinit(&command->request);
 }
@@ -247,7 +238,7 @@ aeroi_single_new(const aero_allocator *allocator, const aero_request *request,
 {
     *out = NULL;
     uint8_t digest[AERO_DIGEST_SIZE];
-    single *command = aeroi_calloc(allocator, 1, sizeof *command);
+    aeroi_single *command = aeroi_calloc(allocator, 1, sizeof *command);
     if (command == NULL || aeroi_operation_init(&command->operation, allocator,
                                                 &single_class, completion) != AERO_OK) {
         aeroi_free(allocator, command);
@@ -255,6 +246,7 @@ aeroi_single_new(const aero_allocator *allocator, const aero_request *request,
     }
     aeroi_buf_init(&command->request, &command->operation.allocator);
     aeroi_timer_init(&command->retry_timer, on_retry);
+    aeroi_merge_init(command);
     aero_status status = aeroi_encode_single(request, &command->request, digest,
                                              &command->is_write, error);
     if (status != AERO_OK) {
@@ -264,6 +256,9 @@ aeroi_single_new(const aero_allocator *allocator, const aero_request *request,
     command->wants_record =
         request->kind != AERO_REQUEST_WRITE && request->kind != AERO_REQUEST_REMOVE;
 
+    command->may_merge = !command->is_write && request->policy.allow_merge &&
+                         request->policy.filter == NULL && !request->policy.send_key &&
+                         request->kind != AERO_REQUEST_OPERATE;
     command->policy = request->policy;
     command->policy.filter = NULL;
     command->partition = aero_digest_partition(digest);
