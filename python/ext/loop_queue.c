@@ -379,7 +379,9 @@ loop_queue_dealloc(PyObject *self)
     Py_CLEAR(queue->loop_id);
     PyMem_Free(queue->rest);
     if (queue->queue != NULL) {
-        aero_queue_close(queue->queue);
+        if (queue->pid == getpid()) { /* else its descriptor is the parent's too */
+            aero_queue_close(queue->queue);
+        }
         aero_queue_unref(queue->queue);
     }
     aeropy_state_unref(queue->state);
