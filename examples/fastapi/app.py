@@ -4,7 +4,7 @@
     AEROSPIKE_HOST=127.0.0.1 uvicorn app:app
 
 The client lives as long as the application: it is connected before the first request
-and closed after the last. Workers that fork, as gunicorn's do, each run this lifespan."""
+and closed after the last. Workers that fork, as gunicorn's do, run it each."""
 
 from __future__ import annotations
 
