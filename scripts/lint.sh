@@ -21,10 +21,6 @@ check_tidy() {
         xargs -r -P "$(jobs_count)" -n 4 clang-tidy --quiet -p build/lint
 }
 
-check_types() {
-    mypy && "$venv_python" -m mypy.stubtest aeroloop
-}
-
 scripts/bootstrap.sh test lint
 scripts/install.sh
 check "warnings" build lint
@@ -32,6 +28,7 @@ check "clang-format" check_format
 check "clang-tidy" check_tidy
 check "ruff format" ruff format --check .
 check "ruff" ruff check .
-check "mypy and stubtest" check_types
+check "mypy" mypy
+check "stubtest" "$venv_python" -m mypy.stubtest aeroloop
 [ ${#failed[@]} -eq 0 ] || die "failed: ${failed[*]}"
 say "No complaint"
