@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures this client beside its peers, on a development server or on AEROSPIKE_HOST and
-# AEROSPIKE_PORT. BENCH_ROUNDS (15) makes it shorter or longer; other arguments go to the program.
+# Measures aeroloop beside its peers, BENCH_ROUNDS (15) interleaved rounds: on a development server
+# of its own, or on AEROSPIKE_HOST and AEROSPIKE_PORT. Arguments go to bench/micro. The page that
+# it writes to bench/results is what bench/RESULTS.md was made from.
 source "$(dirname "$0")/common.sh"
 
 scripts/bootstrap.sh bench
 scripts/install.sh
-build bench floor_bench fill_bench
+say "Building the C benchmarks"
+build bench
+say "Measuring"
 exec "$venv_python" bench/micro --programs build/bench/bench/c --rounds "${BENCH_ROUNDS:-15}" "$@"
