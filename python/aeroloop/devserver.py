@@ -8,8 +8,8 @@
         server.stop_node(2)
         server.start_node(2)
 
-`python -m aeroloop.devserver --nodes 3` runs the program in the foreground. Needs nothing
-but the standard library and the program; the extension is not imported.
+`python -m aeroloop.devserver --nodes 3` runs the program in the foreground. It needs
+nothing but the standard library and the program; the extension is not imported.
 """
 
 import json
@@ -26,6 +26,7 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 __all__ = ["DevServer", "DevServerError", "find_program"]
 
@@ -138,7 +139,7 @@ class DevServer:
         self._drain.join(1.0)
         return b"".join(self._errors).decode("utf-8", "replace").strip()
 
-    def _wait_ready(self, timeout: float) -> dict:
+    def _wait_ready(self, timeout: float) -> dict[str, Any]:
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
         deadline = time.monotonic() + timeout
@@ -155,7 +156,7 @@ class DevServer:
                     f"{self._error_text()}"
                 )
             line += got
-        ready: dict = json.loads(line)
+        ready: dict[str, Any] = json.loads(line)
         return ready
 
     def info(self, command: str, node: int = 0, *, timeout: float = 10.0) -> str:
@@ -206,7 +207,9 @@ class DevServer:
         how = "reset" if reset else "close"
         self._control(f"aeroloop-node-stop:node={node};how={how}", node)
 
-    def start_node(self, node: int, *, wait: bool = True, timeout: float = 60.0) -> None:
+    def start_node(
+        self, node: int, *, wait: bool = True, timeout: float = 60.0
+    ) -> None:
         """Bring a node back on its old port, empty.
 
         Args:
@@ -225,6 +228,11 @@ class DevServer:
             if time.monotonic() > deadline:
                 raise DevServerError(f"the nodes did not settle within {timeout:g} s")
             time.sleep(0.01)
+
+    @property
+    def returncode(self) -> int | None:
+        """The status that the server ended with, None while it runs."""
+        return self._process.poll()
 
     def close(self) -> None:
         """End the server. Safe to call again."""

@@ -20,6 +20,7 @@ PARTITIONS = 4096
 def server():
     with DevServer(nodes=3) as running:
         yield running
+    assert running.returncode == 0
 
 
 def partition(digest):

@@ -58,6 +58,7 @@ class Topic:
             self.process.kill()
             self.process.communicate()
         self.server.close()
+        assert self.server.returncode == 0
 
 
 @pytest.fixture(scope="module")

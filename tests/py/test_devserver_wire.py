@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The development server's sockets: splits, pipelines, slow readers, limits, garbage."""
+"""The development server's sockets: splits, pipelines, slow readers, limits, noise."""
 
 import random
 import struct
@@ -19,6 +19,8 @@ FUZZ_SEEDS = range(6)
 def server():
     with DevServer() as running:
         yield running
+    # Not so when it crashed, or when a sanitizer found something.
+    assert running.returncode == 0
 
 
 @pytest.fixture
@@ -40,7 +42,9 @@ def test_put_get_delete(wire, digest):
     assert wire.one(devwire.get(digest)).result == NOT_FOUND
 
 
-@pytest.mark.parametrize("make", [devwire.get, lambda d: devwire.batch_get([d, d[::-1]])])
+@pytest.mark.parametrize(
+    "make", [devwire.get, lambda d: devwire.batch_get([d, d[::-1]])]
+)
 def test_a_request_may_come_in_any_two_pieces(wire, digest, make):
     wire.one(devwire.put(digest, {"a": 1}))
     data = make(digest)
@@ -100,7 +104,10 @@ def test_rows_that_are_larger_than_a_frame_stand_alone(wire, digest):
     wire.one(devwire.put(small, {"v": b"y" * 10}))
     wire.send(devwire.batch_get([small, digest, small, digest, digest, small]))
     rows, _ = wire.read_batch()
-    assert [len(rows[i].bins["v"]) for i in range(6)] == [10, 3 * 10**5, 10] + [
+    assert [len(rows[i].bins["v"]) for i in range(6)] == [
+        10,
+        3 * 10**5,
+        10,
         3 * 10**5,
         3 * 10**5,
         10,
@@ -136,7 +143,8 @@ def test_bins_by_name_in_any_order(wire, digest):
 
 
 @pytest.mark.parametrize(
-    "head", ["0203010000000000", "0203000008000001", "0103000000000000", "0200000000000000"]
+    "head",
+    ["0203010000000000", "0203000008000001", "0103000000000000", "0200000000000000"],
 )
 def test_a_wrong_header_closes_without_an_answer(wire, head):
     wire.send(bytes.fromhex(head))
@@ -278,6 +286,16 @@ def test_ends_with_its_parent():
     server._process.stdin.close()
     assert server._process.wait(10) == 0
     server.close()
+
+
+def test_closes_twice():
+    server = DevServer()
+    assert server.returncode is None
+    server.close()
+    server.close()
+    assert server.returncode == 0
+    with pytest.raises(DevServerError, match="does not answer"):
+        server.info("node")
 
 
 def test_a_port_in_use_is_told(server):

@@ -38,7 +38,9 @@ def field(kind, data):
 
 
 def op(kind, name=b"", value=b"", particle=0):
-    head = struct.pack(">IBBBB", 4 + len(name) + len(value), kind, particle, 0, len(name))
+    head = struct.pack(
+        ">IBBBB", 4 + len(name) + len(value), kind, particle, 0, len(name)
+    )
     return head + name + value
 
 
