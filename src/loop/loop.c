@@ -79,7 +79,7 @@ on_check(uv_check_t *handle)
          * what has come before: a pause of the process (after which epoll_wait is
          * interrupted, and libuv does not poll again) times out nothing that was
          * answered. */
-        aeroi_timers_expire(loop, aeroi_clock_ns());
+        aeroi_timers_expire(loop, loop->turn_ns);
     }
     if (atomic_load_explicit(&loop->stopping, memory_order_acquire) &&
         !has_tasks(loop)) {
