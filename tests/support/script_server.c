@@ -130,6 +130,19 @@ try_listen(script_server *server, int node, int backlog)
     return true;
 }
 
+/* On its own port again. The old listener ends when the server's poll lets go of it. */
+static void
+listen_again(script_server *server, int node, int backlog)
+{
+    for (int tries = 0; !try_listen(server, node, backlog); tries++) {
+        if (tries == 1000) {
+            die("listen");
+        }
+        wake_server(server);
+        (void)poll(NULL, 0, 5);
+    }
+}
+
 static void
 pick_port(script_server *server, int node)
 {
@@ -166,9 +179,7 @@ static void
 open_blackhole(script_server *server, int node)
 {
     struct sockaddr_in address = node_address(server, node);
-    if (!try_listen(server, node, 0)) {
-        die("listen");
-    }
+    listen_again(server, node, 0);
     for (int i = 0; i < FILLERS; i++) {
         int fd = make_socket();
         (void)connect(fd, (struct sockaddr *)&address, sizeof address);
@@ -511,8 +522,8 @@ script_server_set_mode(script_server *server, int node, script_mode mode)
     if (mode == SCRIPT_BLACKHOLE) {
         open_blackhole(server, node);
     }
-    else if (mode != SCRIPT_DOWN && !try_listen(server, node, 256)) {
-        die("listen");
+    else if (mode != SCRIPT_DOWN) {
+        listen_again(server, node, 256);
     }
     for (size_t i = server->conn_count; mode == SCRIPT_DOWN && i > 0; i--) {
         if (server->conns[i - 1]->node == node) {

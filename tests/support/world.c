@@ -75,6 +75,7 @@ world_prepare(world *w, int nodes)
     w->config.tend_interval_ms = 50;
     w->config.connect_timeout_ms = 500;
     w->config.login_timeout_ms = 5000;
+    w->config.max_error_rate = 0; /* tests make errors on purpose */
 }
 
 void

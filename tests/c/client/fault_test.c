@@ -430,8 +430,9 @@ idle_connections_that_went_bad_cost_nothing(void **state)
             }
             /* For a write alone it must have arrived: it is not sent twice. */
             world_sleep_ms(3);
-            assert_int_equal(world_put(&w, (world_way)way, &policy, &key, &error),
-                             AERO_OK);
+            if (world_put(&w, (world_way)way, &policy, &key, &error) != AERO_OK) {
+                fail_msg("way %d round %d: %s", way, i, error.message);
+            }
             script_server_close_idle(w.server, 0);
             assert_int_equal(
                 world_batch(&w, (world_way)way, &policy, 0, 5, NULL, &error), AERO_OK);
