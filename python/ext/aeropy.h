@@ -56,6 +56,18 @@ aeropy_exception_put(PyObject *exception)
 #endif
 }
 
+/* Looks a key up: 1 and a new reference, 0, or -1 with an error set. */
+static inline int
+aeropy_dict_get(PyObject *dict, PyObject *key, PyObject **out)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyDict_GetItemRef(dict, key, out);
+#else
+    *out = Py_XNewRef(PyDict_GetItemWithError(dict, key));
+    return *out != NULL ? 1 : PyErr_Occurred() ? -1 : 0;
+#endif
+}
+
 /* A new reference to what a weak reference points to, or NULL when it is gone. */
 static inline PyObject *
 aeropy_weakref_get(PyObject *reference)

@@ -280,9 +280,10 @@ batch_subscript(PyObject *self, PyObject *key)
     if (cache == NULL) {
         return NULL;
     }
-    PyObject *value = Py_XNewRef(PyDict_GetItemWithError(cache, key));
+    PyObject *value;
+    int found = aeropy_dict_get(cache, key, &value);
     Py_DECREF(cache);
-    if (value == NULL && !PyErr_Occurred()) {
+    if (found == 0) {
         PyObject *text = PyUnicode_FromFormat(
             "%R: no record was read for this user key. Records that were not found, "
             "failed, or were asked for by digest alone are in batch_records only; an "
@@ -366,9 +367,10 @@ batch_get(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwn
     if (cache == NULL) {
         return NULL;
     }
-    PyObject *value = Py_XNewRef(PyDict_GetItemWithError(cache, values[0]));
+    PyObject *value;
+    int found = aeropy_dict_get(cache, values[0], &value);
     Py_DECREF(cache);
-    if (value == NULL && !PyErr_Occurred()) {
+    if (found == 0) {
         value = Py_NewRef(values[1] == NULL ? Py_None : values[1]);
     }
     return value;

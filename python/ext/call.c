@@ -107,17 +107,15 @@ aeropy_call_deinit(aeropy_call *call)
         PyMem_Free(call->ops);
     }
     Py_CLEAR(call->context);
-    if (call->native != NULL) {
-        aero_client *native = call->native;
-        if (call->command->action == AEROPY_ACTION_CONNECT) {
-            aeropy_client_release(call->client);
-        }
-        call->native = NULL;
-        /* It may be the last reference, when another thread dropped the object. */
-        Py_BEGIN_ALLOW_THREADS
-            aero_client_unref(native);
-        Py_END_ALLOW_THREADS
+    if (call->native != NULL && call->command->action == AEROPY_ACTION_CONNECT) {
+        aeropy_client_release(call->client);
     }
+    /* The caller has the client object, so that this is the last reference only when
+     * another native client has taken its place: then it is closed and nothing waits.
+     * The GIL stays: to release it here would cost each call a switch interval when
+     * another thread computes. */
+    aero_client_unref(call->native);
+    call->native = NULL;
 }
 
 int

@@ -9,46 +9,31 @@
  * memory. */
 #define PLAN_CACHE_MAX 64
 
+/* The dtype of the array `meta`. */
+static int
+load_meta_dtype(aeropy_state *state)
+{
+    if (aeropy_lazy_has(state, &state->meta_dtype)) {
+        return 0;
+    }
+    PyObject *dtype = PyObject_CallFunction(state->numpy_dtype, "[(ss)(ss)]", "gen",
+                                            "u4", "ttl", "u4");
+    return aeropy_lazy_set(state, &state->meta_dtype, dtype);
+}
+
 int
 aeropy_numpy_load(aeropy_state *state)
 {
-    PyObject *numpy = NULL;
-    PyObject *records = NULL;
-    PyObject *meta = NULL;
-    int result = -1;
-
-    if (state->numpy_zeros != NULL) {
-        return 0;
+    const char *records = "aeroloop.numpy_batch";
+    if (aeropy_lazy_import(state, &state->numpy_dtype, "numpy", "dtype") < 0 ||
+        aeropy_lazy_import(state, &state->numpy_zeros, "numpy", "zeros") < 0 ||
+        aeropy_lazy_import(state, &state->numpy_records, records, "NumpyBatchRecords") <
+            0 ||
+        aeropy_lazy_import(state, &state->validated_records, records,
+                           "ValidatedNumpyBatchRecords") < 0) {
+        return -1;
     }
-    numpy = PyImport_ImportModule("numpy");
-    records = PyImport_ImportModule("aeroloop.numpy_batch");
-    if (numpy == NULL || records == NULL) {
-        goto done;
-    }
-    PyObject *plans = PyDict_New();
-    PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
-    PyObject *plain = PyObject_GetAttrString(records, "NumpyBatchRecords");
-    PyObject *validated = PyObject_GetAttrString(records, "ValidatedNumpyBatchRecords");
-    PyObject *zeros = PyObject_GetAttrString(numpy, "zeros");
-    if (dtype != NULL) {
-        meta = PyObject_CallFunction(dtype, "[(ss)(ss)]", "gen", "u4", "ttl", "u4");
-    }
-    Py_XSETREF(state->plans, plans);
-    Py_XSETREF(state->numpy_dtype, dtype);
-    Py_XSETREF(state->meta_dtype, meta);
-    Py_XSETREF(state->numpy_records, plain);
-    Py_XSETREF(state->validated_records, validated);
-    if (plans != NULL && dtype != NULL && meta != NULL && plain != NULL &&
-        validated != NULL && zeros != NULL) {
-        state->numpy_zeros = Py_NewRef(zeros); /* last: says that all are there */
-        result = 0;
-    }
-    Py_XDECREF(zeros);
-
-done:
-    Py_XDECREF(records);
-    Py_XDECREF(numpy);
-    return result;
+    return load_meta_dtype(state);
 }
 
 static void
@@ -305,8 +290,8 @@ aeropy_dtype_plan(aeropy_state *state, PyObject *dtype, const aeropy_plan **out_
                      Py_TYPE(dtype)->tp_name);
         return -1;
     }
-    PyObject *capsule = Py_XNewRef(PyDict_GetItemWithError(state->plans, dtype));
-    if (capsule == NULL && !PyErr_Occurred()) {
+    PyObject *capsule;
+    if (aeropy_dict_get(state->plans, dtype, &capsule) == 0) {
         capsule = plan_owner(state, dtype);
     }
     if (capsule == NULL) {

@@ -4,7 +4,6 @@
 
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* How long one wake may keep the loop: 120 futures or 300 operations (2026-10). */
 #define DRAIN_BUDGET_NS 500000
@@ -21,17 +20,9 @@ now_ns(void)
 PyObject *
 aeropy_running_loop(aeropy_state *state)
 {
-    if (state->get_running_loop == NULL) {
-        PyObject *module = PyImport_ImportModule("asyncio");
-        if (module == NULL) {
-            return NULL;
-        }
-        PyObject *function = PyObject_GetAttrString(module, "_get_running_loop");
-        Py_DECREF(module);
-        if (function == NULL) {
-            return NULL;
-        }
-        Py_XSETREF(state->get_running_loop, function);
+    if (aeropy_lazy_import(state, &state->get_running_loop, "asyncio",
+                           "_get_running_loop") < 0) {
+        return NULL;
     }
     PyObject *loop = PyObject_CallNoArgs(state->get_running_loop);
     if (loop == Py_None) {
@@ -222,7 +213,7 @@ make(aeropy_state *state, PyObject *loop, PyObject *id)
         return NULL;
     }
     queue->state = aeropy_state_ref(state);
-    queue->pid = getpid();
+    queue->fork_count = aeropy_fork_count();
     queue->loop_id = Py_NewRef(id);
     queue->loop_ref = PyWeakref_NewRef(loop, NULL);
     queue->rest = PyMem_Calloc(DRAIN_CHUNK, sizeof(aero_operation *));
@@ -267,16 +258,17 @@ watch(loop_queue_object *queue, PyObject *loop)
 static loop_queue_object *
 find(aeropy_state *state, PyObject *loop, PyObject *id)
 {
-    PyObject *reference = PyDict_GetItemWithError(state->loop_queues, id);
-    if (reference == NULL) {
+    PyObject *reference;
+    if (aeropy_dict_get(state->loop_queues, id, &reference) <= 0) {
         return NULL;
     }
     loop_queue_object *queue = (loop_queue_object *)aeropy_weakref_get(reference);
+    Py_DECREF(reference);
     if (queue == NULL) {
         return NULL;
     }
     PyObject *owner = aeropy_weakref_get(queue->loop_ref);
-    bool is_ours = owner == loop && queue->pid == getpid();
+    bool is_ours = owner == loop && queue->fork_count == aeropy_fork_count();
     Py_XDECREF(owner);
     if (!is_ours) {
         Py_DECREF(queue);
@@ -321,7 +313,7 @@ static int
 loop_queue_clear(PyObject *self)
 {
     loop_queue_object *queue = (loop_queue_object *)self;
-    bool is_child = queue->pid != getpid();
+    bool is_child = queue->fork_count != aeropy_fork_count();
 
     for (size_t i = 0; i < queue->rest_count; i++) {
         aero_operation_unref(queue->rest[i]);
@@ -347,15 +339,15 @@ forget(loop_queue_object *queue)
 {
     PyObject *queues = queue->state->loop_queues;
     PyObject *saved = aeropy_exception_take();
-    PyObject *reference = queues == NULL || queue->loop_id == NULL
-                              ? NULL
-                              : PyDict_GetItemWithError(queues, queue->loop_id);
-    if (reference != NULL) {
+    PyObject *reference = NULL;
+    if (queues != NULL && queue->loop_id != NULL &&
+        aeropy_dict_get(queues, queue->loop_id, &reference) > 0) {
         PyObject *other = aeropy_weakref_get(reference);
         if (other == NULL) {
             PyDict_DelItem(queues, queue->loop_id);
         }
         Py_XDECREF(other);
+        Py_DECREF(reference);
     }
     PyErr_Clear();
     if (saved != NULL) {
@@ -379,7 +371,8 @@ loop_queue_dealloc(PyObject *self)
     Py_CLEAR(queue->loop_id);
     PyMem_Free(queue->rest);
     if (queue->queue != NULL) {
-        if (queue->pid == getpid()) { /* else its descriptor is the parent's too */
+        if (queue->fork_count ==
+            aeropy_fork_count()) { /* else its descriptor is the parent's too */
             aero_queue_close(queue->queue);
         }
         aero_queue_unref(queue->queue);

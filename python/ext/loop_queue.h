@@ -8,8 +8,6 @@
 #ifndef AEROPY_LOOP_QUEUE_H
 #define AEROPY_LOOP_QUEUE_H
 
-#include <sys/types.h>
-
 #include "operation.h"
 
 struct loop_queue_object {
@@ -18,7 +16,7 @@ struct loop_queue_object {
     PyObject *loop_ref; /* weak */
     PyObject *loop_id;  /* key in state->loop_queues */
     aero_queue *queue;
-    pid_t pid; /* that made it: after a fork nothing native is touched */
+    unsigned fork_count; /* when it was made: a child touches nothing native */
 
     operation_object *first; /* in flight, each with a reference */
     size_t in_flight;

@@ -21,41 +21,6 @@ aeropy_state_of_type(PyTypeObject *type)
     return ((module_memory *)PyType_GetModuleState(type))->state;
 }
 
-aeropy_state *
-aeropy_state_ref(aeropy_state *state)
-{
-    atomic_fetch_add_explicit(&state->references, 1, memory_order_relaxed);
-    return state;
-}
-
-void
-aeropy_state_unref(aeropy_state *state)
-{
-    /* Pairs with itself: the last one sees what all others did. */
-    if (atomic_fetch_sub_explicit(&state->references, 1, memory_order_acq_rel) == 1) {
-        pthread_mutex_destroy(&state->lock);
-        PyMem_RawFree(state);
-    }
-}
-
-static aeropy_state *
-state_new(void)
-{
-    aeropy_state *state = PyMem_RawCalloc(1, sizeof(aeropy_state));
-    if (state == NULL) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    if (pthread_mutex_init(&state->lock, NULL) != 0) {
-        PyMem_RawFree(state);
-        PyErr_SetString(PyExc_RuntimeError, "cannot make a mutex");
-        return NULL;
-    }
-    atomic_init(&state->references, 1);
-    atomic_init(&state->exiting, false);
-    return state;
-}
-
 int
 aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject **out_type)
 {
@@ -108,11 +73,15 @@ import_classes(aeropy_state *state)
 static int
 module_exec(PyObject *module)
 {
-    aeropy_state *state = state_new();
+    aeropy_state *state = aeropy_state_new();
     if (state == NULL) {
         return -1;
     }
     ((module_memory *)PyModule_GetState(module))->state = state;
+    state->plans = PyDict_New();
+    if (state->plans == NULL) {
+        return -1;
+    }
     if (make_names(state) < 0 || import_classes(state) < 0 ||
         aeropy_client_init(module, state) < 0 ||
         aeropy_operation_init(module, state) < 0 ||

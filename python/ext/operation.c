@@ -64,24 +64,12 @@ aeropy_operation_is_done(const operation_object *operation)
 static int
 load_asyncio_exceptions(aeropy_state *state)
 {
-    if (state->cancelled_error != NULL) {
-        return 0;
-    }
-    PyObject *module = PyImport_ImportModule("asyncio.exceptions");
-    if (module == NULL) {
+    const char *module = "asyncio.exceptions";
+    if (aeropy_lazy_import(state, &state->invalid_state_error, module,
+                           "InvalidStateError") < 0) {
         return -1;
     }
-    PyObject *invalid = PyObject_GetAttrString(module, "InvalidStateError");
-    PyObject *cancelled = PyObject_GetAttrString(module, "CancelledError");
-    Py_DECREF(module);
-    if (invalid == NULL || cancelled == NULL) {
-        Py_XDECREF(invalid);
-        Py_XDECREF(cancelled);
-        return -1;
-    }
-    Py_XSETREF(state->invalid_state_error, invalid);
-    Py_XSETREF(state->cancelled_error, cancelled);
-    return 0;
+    return aeropy_lazy_import(state, &state->cancelled_error, module, "CancelledError");
 }
 
 PyObject *

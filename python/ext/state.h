@@ -25,25 +25,25 @@
     X(batch_record_type)      \
     X(batch_iter_type)
 
-#define AEROPY_STATE_OBJECTS(X)                                                    \
-    X(exceptions) /* module aeroloop.exception */                                  \
-    X(client_error)                                                                \
-    X(record_tuple) /* the NamedTuples of aeroloop.types */                        \
-    X(key_tuple)                                                                   \
-    X(meta_tuple)                                                                  \
-    X(exists_tuple)                                                                \
-    X(info_tuple)                                                                  \
-    X(layout_names) /* bin names of the last record: tuple of str (bins.c) */      \
-    X(layout_template)                                                             \
-    X(loop_queues)      /* dict: id(loop) -> weak reference to its LoopQueue */    \
-    X(get_running_loop) /* these three from the first use of asyncio on */         \
-    X(invalid_state_error)                                                         \
-    X(cancelled_error)                                                             \
-    X(plans)       /* dict: dtype -> capsule of a plan; from the first array on */ \
-    X(numpy_zeros) /* these five too */                                            \
-    X(numpy_dtype)                                                                 \
-    X(meta_dtype)                                                                  \
-    X(numpy_records)                                                               \
+#define AEROPY_STATE_OBJECTS(X)                                                 \
+    X(exceptions) /* module aeroloop.exception */                               \
+    X(client_error)                                                             \
+    X(record_tuple) /* the NamedTuples of aeroloop.types */                     \
+    X(key_tuple)                                                                \
+    X(meta_tuple)                                                               \
+    X(exists_tuple)                                                             \
+    X(info_tuple)                                                               \
+    X(layout_names) /* bin names of the last record: tuple of str (bins.c) */   \
+    X(layout_template)                                                          \
+    X(loop_queues)      /* dict: id(loop) -> weak reference to its LoopQueue */ \
+    X(get_running_loop) /* these three from the first use of asyncio on */      \
+    X(invalid_state_error)                                                      \
+    X(cancelled_error)                                                          \
+    X(plans)       /* dict: dtype -> capsule of a plan */                       \
+    X(numpy_zeros) /* these five from the first array on */                     \
+    X(numpy_dtype)                                                              \
+    X(meta_dtype)                                                               \
+    X(numpy_records)                                                            \
     X(validated_records)
 
 /* How many names of bins are remembered outside of the layout of the last record. */
@@ -82,11 +82,24 @@ typedef struct aeropy_state {
 
 #define AEROPY_NAME(state, name) ((state)->names[AEROPY_NAME_##name])
 
+/* NULL with an error set. */
+aeropy_state *aeropy_state_new(void);
 aeropy_state *aeropy_state_ref(aeropy_state *state);
 void aeropy_state_unref(aeropy_state *state);
 /* Borrowed from the module, or from the module that defines the type. */
 aeropy_state *aeropy_state_of_module(PyObject *module);
 aeropy_state *aeropy_state_of_type(PyTypeObject *type);
+
+/* Objects that are made at their first use. The first one stays, so that two threads
+ * may do it at once; what was had or set once may be read without a lock. */
+bool aeropy_lazy_has(aeropy_state *state, PyObject *const *slot);
+/* Takes `value`; NULL with an error set gives -1. */
+int aeropy_lazy_set(aeropy_state *state, PyObject **slot, PyObject *value);
+int aeropy_lazy_import(aeropy_state *state, PyObject **slot, const char *module,
+                       const char *attribute);
+
+/* How often this process was made by a fork since the module was loaded. */
+unsigned aeropy_fork_count(void);
 
 /* Adds the type of a spec to the module; used by the ..._init functions of each file.
  */
