@@ -16,6 +16,8 @@
 #define HLL_ALL_BITS_MAX 64u
 /* GEOJSON: flags u8, cell count u16, cells u64 each, text. */
 #define GEO_HEADER_SIZE 3u
+/* A size that only increments take: 8 bytes to add, 8 that are ignored. */
+#define MEMCACHE_INCR_SIZE 16u
 
 /* Sizes that a client may send are widened without the sign (observed). */
 static bool
@@ -176,20 +178,40 @@ aeros_particle_from_wire(aeros_bin *bin, uint8_t particle, const uint8_t *data,
     return AERO_OK;
 }
 
+static bool
+particle_is_known(uint8_t particle)
+{
+    return particle <= AERO_PARTICLE_BLOB ||
+           (particle >= AERO_PARTICLE_JAVA_BLOB &&
+            particle <= AERO_PARTICLE_ERLANG_BLOB) ||
+           (particle >= AERO_PARTICLE_VECTOR && particle <= AERO_PARTICLE_LIST) ||
+           particle == AERO_PARTICLE_GEOJSON;
+}
+
 aero_status
 aeros_particle_incr(aeros_bin *bin, uint8_t particle, const uint8_t *data, uint32_t len,
                     aeros_arena *arena)
 {
+    if (!particle_is_known(particle)) {
+        return AERO_SERVER_PARAM;
+    }
     if (bin->particle != particle) {
         return AERO_BIN_TYPE;
     }
     if (particle == AERO_PARTICLE_INTEGER) {
+        uint64_t old = aeroi_load_be64(bin->data);
         uint64_t word = 0;
-        if (!integer_load(data, len, &word)) {
+        if (len == MEMCACHE_INCR_SIZE) {
+            word = aeroi_load_be64(data);
+            if ((int64_t)word < 0 && old + word > old) {
+                word = 0 - old; /* such decrements end at 0 */
+            }
+        }
+        else if (!integer_load(data, len, &word)) {
             return AERO_SERVER_PARAM;
         }
         /* Wraps modulo 2^64. */
-        return bin_set_word(bin, particle, aeroi_load_be64(bin->data) + word, arena);
+        return bin_set_word(bin, particle, old + word, arena);
     }
     if (particle != AERO_PARTICLE_FLOAT) {
         return AERO_BIN_TYPE;
@@ -215,6 +237,9 @@ aero_status
 aeros_particle_join(aeros_bin *bin, bool prepend, uint8_t particle, const uint8_t *data,
                     uint32_t len, aeros_arena *arena)
 {
+    if (!particle_is_known(particle)) {
+        return AERO_SERVER_PARAM;
+    }
     if (bin->particle != particle || !particle_can_join(particle)) {
         return AERO_BIN_TYPE;
     }

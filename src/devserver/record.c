@@ -204,6 +204,16 @@ varint_size(size_t v)
     return size;
 }
 
+/* Integers are kept in the fewest of 1, 2, 4 or 8 bytes. */
+static size_t
+integer_flat_size(uint64_t v)
+{
+    if (v > UINT32_MAX) {
+        return 8;
+    }
+    return v > UINT16_MAX ? 4 : v > UINT8_MAX ? 2 : 1;
+}
+
 size_t
 aeros_bins_flat_size(const aeros_bin *bins, size_t count, size_t set_len,
                      size_t key_len, bool expires)
@@ -219,6 +229,8 @@ aeros_bins_flat_size(const aeros_bin *bins, size_t count, size_t set_len,
         size += 1u + bins[i].name_len + 1u;
         switch (bins[i].particle) {
         case AERO_PARTICLE_INTEGER:
+            size += 1 + integer_flat_size(aeroi_load_be64(bins[i].data));
+            break;
         case AERO_PARTICLE_FLOAT:
             size += 8;
             break;

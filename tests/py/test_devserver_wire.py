@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The development server's sockets: splits, pipelines, slow readers, limits, noise."""
 
+import json
 import random
 import struct
 import subprocess
+import sys
 import time
 
 import pytest
 
-from aeroloop.devserver import DevServer, DevServerError
+from aeroloop.devserver import DevServer, DevServerError, find_program
 from support import devwire
 from support.devwire import NOT_FOUND, OK, Wire
 
@@ -307,3 +309,50 @@ def test_a_missing_program_is_told(monkeypatch, tmp_path):
     monkeypatch.setenv("AEROLOOP_DEVSERVER", str(tmp_path / "none"))
     with pytest.raises(DevServerError, match="is not a program"):
         DevServer()
+
+
+def test_needs_no_extension():
+    """What a project needs for its tests works where the client was not built."""
+    code = (
+        "import sys; sys.modules['aeroloop._core'] = None\n"
+        "import aeroloop.devserver, aeroloop.pytest_plugin\n"
+        "with aeroloop.devserver.DevServer() as server: print(server.info('build'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "8.1.2.0\n"
+
+
+def test_runs_as_a_module():
+    command = [sys.executable, "-m", "aeroloop.devserver", "--port=0", "--nodes=2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        ready = json.loads(process.stdout.readline())
+        assert len(ready["hosts"]) == 2
+        assert ready["pid"] == process.pid
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--nodes=9"],
+        ["--nodes=0"],
+        ["--port=65536"],
+        ["--port=x"],
+        ["--namespace=a,b,c"],
+        ["--namespace="],
+        ["--address=localhost", "--port=0"],
+        ["--cluster-name="],
+        ["--what"],
+        ["left over"],
+    ],
+)
+def test_bad_arguments_are_refused(arguments):
+    done = subprocess.run(
+        [find_program(), *arguments], capture_output=True, text=True, timeout=10
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr != ""

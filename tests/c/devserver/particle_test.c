@@ -153,6 +153,17 @@ incr_adds_and_wraps(void **state)
                      AERO_BIN_TYPE);
     assert_int_equal(aeros_particle_incr(&bin, AERO_PARTICLE_INTEGER, one, 3, &arena),
                      AERO_SERVER_PARAM);
+    assert_int_equal(aeros_particle_incr(&bin, 99, one, 8, &arena), AERO_SERVER_PARAM);
+    /* The form of 16 bytes: a decrement ends at 0. */
+    const uint8_t minus_two[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe};
+    static const char *const after[] = {"0000000000000001", "0000000000000000"};
+    assert_int_equal(take(&bin, AERO_PARTICLE_INTEGER, "03"), AERO_OK);
+    for (size_t i = 0; i < TEST_COUNT(after); i++) {
+        assert_int_equal(
+            aeros_particle_incr(&bin, AERO_PARTICLE_INTEGER, minus_two, 16, &arena),
+            AERO_OK);
+        assert_hex_equal(bin.data, bin.len, after[i]);
+    }
     assert_int_equal(take(&bin, AERO_PARTICLE_FLOAT, "3ff8000000000000"), AERO_OK);
     const uint8_t half[] = {0x3f, 0xe0, 0, 0, 0, 0, 0, 0};
     assert_int_equal(aeros_particle_incr(&bin, AERO_PARTICLE_FLOAT, half, 8, &arena),
