@@ -323,7 +323,7 @@ else:
         elif name in _HOMES:
             home = importlib.import_module("." + _HOMES[name], __name__)
             value = getattr(home, name)
-        elif name.isupper() and hasattr(__getattr__("constants"), name):
+        elif name.isupper() and name in __getattr__("constants").__all__:
             value = getattr(__getattr__("constants"), name)
         else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -247,6 +247,8 @@ aeropy_client_prepare(client_object *client, aero_client **out_native)
     memset(&error, 0, sizeof(error));
     aero_status status = aero_client_new(runtime, &config.native, &native, &error);
     bool as_string = config.key_bytes_as_string;
+    uint32_t max_operations = config.native.max_concurrent_operations;
+    uint32_t queue_timeout = config.native.operation_queue_timeout_ms;
     aeropy_config_deinit(&config);
     aero_runtime_unref(runtime);
     if (status != AERO_OK) {
@@ -261,6 +263,8 @@ aeropy_client_prepare(client_object *client, aero_client **out_native)
         return raise_connected(client);
     }
     client->key_bytes_as_string = as_string;
+    client->max_concurrent_operations = max_operations;
+    client->operation_queue_timeout_ms = queue_timeout;
     if (old != NULL) {
         aero_client_unref(old); /* it is disconnected: nothing to wait for */
     }

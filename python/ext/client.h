@@ -18,6 +18,8 @@ struct client_object {
     PyObject *config; /* NULL before __init__ */
     aero_client *native;
     bool key_bytes_as_string;
+    uint32_t max_concurrent_operations; /* as configured, for the text of an error */
+    uint32_t operation_queue_timeout_ms;
 
     PyObject *dict;
     PyObject *weakrefs;

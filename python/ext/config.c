@@ -281,7 +281,6 @@ static int
 entry_in(aeropy_state *state, aeropy_config *config, aeropy_name name, PyObject *value)
 {
     aero_config *native = &config->native;
-    uint32_t number;
 
     switch (name) {
     case AEROPY_NAME_hosts:
@@ -311,15 +310,11 @@ entry_in(aeropy_state *state, aeropy_config *config, aeropy_name name, PyObject 
     case AEROPY_NAME_key_bytes_as:
         return key_bytes_as_in(value, &config->key_bytes_as_string);
     case AEROPY_NAME_max_concurrent_operations:
-        if (uint32_in(value, "max_concurrent_operations", &number) < 0) {
-            return -1;
-        }
-        return number == 0 ? 0 : not_available(state, "max_concurrent_operations");
+        return uint32_in(value, "max_concurrent_operations",
+                         &native->max_concurrent_operations);
     case AEROPY_NAME_operation_queue_timeout_ms:
-        if (uint32_in(value, "operation_queue_timeout_ms", &number) < 0) {
-            return -1;
-        }
-        return number == 0 ? 0 : not_available(state, "operation_queue_timeout_ms");
+        return uint32_in(value, "operation_queue_timeout_ms",
+                         &native->operation_queue_timeout_ms);
     case AEROPY_NAME_user:
         return value == Py_None ? 0 : not_available(state, "user");
     default:

@@ -6,6 +6,20 @@
 #include "loop_queue.h"
 #include "operation.h"
 
+/* Its text is part of the API: section 3.4. */
+static PyObject *
+raise_backpressure(const aeropy_command *command, const aeropy_reply *reply)
+{
+    aero_error error;
+    memset(&error, 0, sizeof(error));
+    snprintf(error.message, sizeof(error.message),
+             "Backpressure timeout on '%s' after %ums: max_concurrent_operations=%u "
+             "exceeded",
+             command->name, (unsigned)reply->client->operation_queue_timeout_ms,
+             (unsigned)reply->client->max_concurrent_operations);
+    return aeropy_raise(reply->state, AERO_ERR_BACKPRESSURE, &error);
+}
+
 PyObject *
 aeropy_reply_convert(const aeropy_command *command, const aeropy_reply *reply,
                      const aero_error *error)
@@ -15,6 +29,9 @@ aeropy_reply_convert(const aeropy_command *command, const aeropy_reply *reply,
         (status == AERO_RECORD_NOT_FOUND &&
          (command->flags & AEROPY_FLAG_MISSING_OK) != 0)) {
         return command->convert(reply);
+    }
+    if (status == AERO_ERR_BACKPRESSURE) {
+        return raise_backpressure(command, reply);
     }
     return aeropy_raise(reply->state, status, error);
 }

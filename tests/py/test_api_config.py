@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The configuration dict (section 2 of the API), read at connect()."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -164,17 +165,32 @@ def test_unknown_keys(connect, hosts, monkeypatch):
     assert connect({"hosts": hosts, "policies": {}, "time_out": 1})
 
 
-@pytest.mark.parametrize(
-    "extra",
-    [
-        {"user": "me", "password": "secret"},
-        {"max_concurrent_operations": 5},
-        {"operation_queue_timeout_ms": 5},
-    ],
-)
-def test_what_is_not_built_is_refused(connect, hosts, extra):
+def test_what_is_not_built_is_refused(connect, hosts):
     with pytest.raises(ClientError, match="not available in this release"):
-        connect({"hosts": hosts, **extra})
+        connect({"hosts": hosts, "user": "me", "password": "secret"})
+
+
+def test_operations_wait_for_a_slot(hosts):
+    config = {"hosts": hosts, "max_concurrent_operations": 1}
+
+    async def main(config):
+        key = ("test", "config", "slot")
+        async with await aeroloop.AsyncClient(config).connect() as client:
+            await client.put(key, {"a": 1})
+            return await asyncio.gather(
+                *[client.get(key) for _ in range(2000)], return_exceptions=True
+            )
+
+    waited = asyncio.run(main(config))
+    assert all(record.bins == {"a": 1} for record in waited)
+    config["operation_queue_timeout_ms"] = 1
+    results = asyncio.run(main(config))
+    refused = [r for r in results if isinstance(r, aeroloop.BackpressureError)]
+    assert refused
+    assert str(refused[0]) == (
+        "Backpressure timeout on 'get' after 1ms: max_concurrent_operations=1 exceeded"
+    )
+    assert all(r in refused or r.bins == {"a": 1} for r in results)
 
 
 def test_other_types(connect, hosts):

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from aeroloop import NumpyBatchRecords
+from aeroloop.numpy_batch import _batch_records_to_numpy
 
 np = pytest.importorskip("numpy")
 
@@ -354,3 +355,64 @@ def test_large_fill_from_threads(client, key):
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(12)))
+
+
+class Stand:
+    """What `_batch_records_to_numpy` takes: records that are Python objects."""
+
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+
+def records(*bins, keys=None):
+    rows = [
+        Stand(
+            key=("test", "s", keys[i] if keys else f"k{i}", b""),
+            result=2 if value is None else 0,
+            record=None if value is None else ((), {"gen": i + 1, "ttl": 5}, value),
+        )
+        for i, value in enumerate(bins)
+    ]
+    return Stand(batch_records=rows)
+
+
+def test_records_that_are_python_objects():
+    dtype = np.dtype([("a", "i4"), ("b", "f8"), ("s", "S3")])
+    r = _batch_records_to_numpy(
+        records({"a": 1, "b": 2, "s": b"abcd"}, None, {"a": None, "other": []}),
+        dtype,
+        [],
+    )
+    assert r.batch_records.tolist() == [(1, 2.0, b"abc"), (0, 0.0, b""), (0, 0.0, b"")]
+    assert r.result_codes.tolist() == [0, 2, 0]
+    assert r.meta.tolist() == [(1, 5), (0, 0), (3, 5)]
+    assert r._map == {"k0": 0, "k1": 1, "k2": 2}
+    assert len(_batch_records_to_numpy(records(), dtype, [])) == 0
+
+
+def test_warnings_of_python_objects():
+    dtype = np.dtype([("a", "i4")])
+    with pytest.warns(UserWarning, match="user key 'k' of record 1"):
+        r = _batch_records_to_numpy(records({"a": 1}, {"a": 2}, keys="kk"), dtype, [])
+    assert r._map == {"k": 1}
+    bad = records({"a": 1})
+    bad.batch_records[0].key = None
+    with pytest.warns(UserWarning, match="no usable key"):
+        assert _batch_records_to_numpy(bad, dtype, [])._map == {0: 0}
+    with pytest.warns(UserWarning, match=r"no bins for the fields \['a'\]"):
+        more = np.dtype([("a", "i4"), ("c", "i4")])
+        _batch_records_to_numpy(records({"c": 1}), more, [], strict=True)
+    with pytest.warns(UserWarning, match=r"bins without a field: \['b'\]"):
+        _batch_records_to_numpy(records({"a": 1, "b": 1}), dtype, [], strict=True)
+
+
+def test_errors_of_python_objects():
+    dtype = np.dtype([("a", "i1")])
+    for value, error in [([1, 2], (TypeError, ValueError)), ("x", ValueError)]:
+        with pytest.raises(
+            error, match=r"field 'a' \(int8\) of record 1, user key 'k1'"
+        ):
+            _batch_records_to_numpy(records({"a": 1}, {"a": value}), dtype, [])
+    for kind in ["U3", "O", "M8[s]", "?"]:
+        with pytest.raises(TypeError, match="must be numeric"):
+            _batch_records_to_numpy(records(), np.dtype([("a", kind)]), [])

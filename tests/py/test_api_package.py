@@ -135,3 +135,15 @@ def test_stubs_agree_with_the_extension(tmp_path):
 def test_a_program_passes_mypy_strict(tmp_path):
     result = run("-m", "mypy", "--strict", str(SAMPLE), cwd=tmp_path)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_modules_of_the_peer():
+    from aeroloop import _aerospike, _async_client, _client
+
+    assert _client.Client is aeroloop.Client
+    assert _async_client.AsyncClient is aeroloop.AsyncClient
+    for name in _aerospike.__all__:
+        if name != "BatchRecord":
+            assert getattr(_aerospike, name) is getattr(aeroloop, name)
+    assert set(aeroloop.exception.__all__) <= set(_aerospike.__all__)
+    assert len([name for name in _aerospike.__all__ if name.isupper()]) == 171
