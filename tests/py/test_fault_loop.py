@@ -74,7 +74,8 @@ def test_the_workers_go_on_while_python_holds_the_gil(fake: FakeCluster) -> None
     assert (done.code, done.err) == (0, ""), done.err
     started, ended = map(float, done.out.split())
     during = sum(started < at < ended for at in times)
-    assert during > 900, f"{during} of 1,000 in {ended - started:.1f} s"
+    # A worker that waited for the GIL would leave it at four, one for each connection.
+    assert during > 200, f"{during} of 1,000 in {ended - started:.1f} s"
 
 
 @pytest.mark.serial
