@@ -54,6 +54,7 @@ struct script_server {
     pthread_mutex_t lock;
     /* guarded by lock */
     bool stopping;
+    uint64_t turns; /* of the thread */
     script_message_cb message_cb;
     void *user_data;
     uint64_t message_number;
@@ -93,6 +94,20 @@ wake_server(script_server *server)
     (void)written; /* a full pipe wakes as well */
 }
 
+/* Waits for the end of the thread's poll, which holds descriptors that were closed:
+ * only then the other side learns. The lock is held, and given up meanwhile. */
+static void
+wait_turn(script_server *server)
+{
+    uint64_t before = server->turns;
+    while (server->turns == before) {
+        unlock_server(server);
+        wake_server(server);
+        (void)poll(NULL, 0, 1);
+        lock_server(server);
+    }
+}
+
 /* ---- sockets ---- */
 
 static struct sockaddr_in
@@ -128,19 +143,6 @@ try_listen(script_server *server, int node, int backlog)
     }
     server->listeners[node].fd = fd;
     return true;
-}
-
-/* On its own port again. The old listener ends when the server's poll lets go of it. */
-static void
-listen_again(script_server *server, int node, int backlog)
-{
-    for (int tries = 0; !try_listen(server, node, backlog); tries++) {
-        if (tries == 1000) {
-            die("listen");
-        }
-        wake_server(server);
-        (void)poll(NULL, 0, 5);
-    }
 }
 
 static void
@@ -179,7 +181,9 @@ static void
 open_blackhole(script_server *server, int node)
 {
     struct sockaddr_in address = node_address(server, node);
-    listen_again(server, node, 0);
+    if (!try_listen(server, node, 0)) {
+        die("listen");
+    }
     for (int i = 0; i < FILLERS; i++) {
         int fd = make_socket();
         (void)connect(fd, (struct sockaddr *)&address, sizeof address);
@@ -423,6 +427,7 @@ serve(void *argument)
         unlock_server(server);
         (void)poll(polls, (nfds_t)count, timeout);
         lock_server(server);
+        server->turns++;
         char drain[64];
         while (read(server->wake[0], drain, sizeof drain) > 0) {
         }
@@ -519,19 +524,20 @@ script_server_set_mode(script_server *server, int node, script_mode mode)
     lock_server(server);
     server->modes[node] = mode;
     close_listener(server, node);
+    wait_turn(server);
     if (mode == SCRIPT_BLACKHOLE) {
         open_blackhole(server, node);
     }
-    else if (mode != SCRIPT_DOWN) {
-        listen_again(server, node, 256);
+    else if (mode != SCRIPT_DOWN && !try_listen(server, node, 256)) {
+        die("listen");
     }
     for (size_t i = server->conn_count; mode == SCRIPT_DOWN && i > 0; i--) {
         if (server->conns[i - 1]->node == node) {
             drop_conn(server, i - 1, false);
         }
     }
+    wait_turn(server);
     unlock_server(server);
-    wake_server(server);
 }
 
 void
@@ -627,8 +633,8 @@ script_server_close_idle(script_server *server, int node)
             drop_conn(server, i - 1, false);
         }
     }
+    wait_turn(server);
     unlock_server(server);
-    wake_server(server);
 }
 
 void

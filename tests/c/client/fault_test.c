@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers that come in pieces, break off, or are wrong. */
-#include "base/bytes.h"
-#include "support/world.h"
-#include "wire/batch_codec.h"
+#include <stdatomic.h>
 
-/* What the callback below does to each answer; changed while no command is under way.
- */
+#include "support/world.h"
+
+typedef void (*change_fn)(const script_request *request, script_reply *reply,
+                          size_t number);
+
+/* What the callback below does to each answer. */
 typedef struct script {
-    void (*change)(const script_request *request, script_reply *reply, size_t number);
-    size_t number;
-    size_t split_at;
-    size_t cut_at;
-    script_end end;
+    _Atomic change_fn change;
+    atomic_size_t number;
+    atomic_size_t split_at;
+    atomic_size_t cut_at;
+    _Atomic script_end end;
 } script;
 
 static void
 on_message(const script_request *request, script_reply *reply, void *user_data)
 {
-    const script *s = user_data;
+    script *s = user_data;
+    change_fn change = s->change;
     script_reply_echo(request, reply);
-    if (s->change != NULL) {
-        s->change(request, reply, s->number);
+    if (change != NULL) {
+        change(request, reply, s->number);
     }
     reply->split_at = s->split_at;
     reply->cut_at = s->cut_at;
@@ -30,7 +33,8 @@ on_message(const script_request *request, script_reply *reply, void *user_data)
 static void
 begin(world *w, script *s, int nodes)
 {
-    *s = (script){.cut_at = SIZE_MAX};
+    memset(s, 0, sizeof *s);
+    s->cut_at = SIZE_MAX;
     world_begin(w, nodes);
     script_server_on_message(w->server, on_message, s);
 }

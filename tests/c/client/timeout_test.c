@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time-outs, retries, and whether a write is in doubt. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -278,9 +279,9 @@ typedef struct verdict {
 static void
 say(const script_request *request, script_reply *reply, void *user_data)
 {
-    const verdict *v = user_data;
+    atomic_uint *code = user_data;
     (void)request;
-    script_reply_result(reply, v->code);
+    script_reply_result(reply, (uint8_t)*code);
 }
 
 static void
@@ -288,7 +289,7 @@ server_codes_are_retried_as_the_table_says(void **state)
 {
     (void)state;
     world w;
-    verdict v;
+    atomic_uint code = 0;
     world_begin(&w, 2);
     static const verdict verdicts[] = {
         {AERO_RECORD_NOT_FOUND, 1, false},     {AERO_SERVER_PARAM, 1, false},
@@ -296,11 +297,12 @@ server_codes_are_retried_as_the_table_says(void **state)
         {AERO_DEVICE_OVERLOAD, 3, true},       {AERO_FORBIDDEN, 1, false},
         {AERO_PARTITION_UNAVAILABLE, 3, true}, {199, 1, false},
     };
-    script_server_on_message(w.server, say, &v);
+    script_server_on_message(w.server, say, &code);
     aero_policy policy = policy_of(3000, 1000, 2);
     for (int way = 0; way < WORLD_WAYS; way++) {
         for (size_t i = 0; i < TEST_COUNT(verdicts); i++) {
-            v = verdicts[i];
+            verdict v = verdicts[i];
+            code = v.code;
             for (size_t c = 0; c < 2; c++) {
                 aero_error error = {0};
                 uint64_t replica = messages_of(&w, 1);
@@ -322,9 +324,9 @@ sleep_between_retries_is_kept(void **state)
 {
     (void)state;
     world w;
-    verdict v = {AERO_SERVER_TIMEOUT, 3, false};
+    atomic_uint code = AERO_SERVER_TIMEOUT;
     world_begin(&w, 1);
-    script_server_on_message(w.server, say, &v);
+    script_server_on_message(w.server, say, &code);
     for (int way = 0; way < WORLD_WAYS; way++) {
         aero_error error = {0};
         aero_policy policy = policy_of(3000, 1000, 2);
@@ -344,7 +346,7 @@ sleep_between_retries_is_kept(void **state)
 static void
 cut(const script_request *request, script_reply *reply, void *user_data)
 {
-    const size_t *at = user_data;
+    atomic_size_t *at = user_data;
     script_reply_echo(request, reply);
     reply->cut_at = *at;
     reply->end = SCRIPT_RESET;
@@ -364,7 +366,7 @@ only_writes_that_were_sent_are_in_doubt(void **state)
     for (int way = 0; way < WORLD_WAYS; way++) {
         aero_policy policy = policy_of(1000, 60, 0);
         aero_error error = {0};
-        size_t at = 0;
+        atomic_size_t at = 0;
         for (size_t c = 0; c < TEST_COUNT(calls); c++) {
             script_server_set_mode(w.server, 0, SCRIPT_DOWN);
             expect_in(&w, way, c, &policy, AERO_ERR_CONNECTION, 0, SLACK_MS, &error);
