@@ -399,8 +399,8 @@ def test_warnings_of_python_objects():
     bad.batch_records[0].key = None
     with pytest.warns(UserWarning, match="no usable key"):
         assert _batch_records_to_numpy(bad, dtype, [])._map == {0: 0}
+    more = np.dtype([("a", "i4"), ("c", "i4")])
     with pytest.warns(UserWarning, match=r"no bins for the fields \['a'\]"):
-        more = np.dtype([("a", "i4"), ("c", "i4")])
         _batch_records_to_numpy(records({"c": 1}), more, [], strict=True)
     with pytest.warns(UserWarning, match=r"bins without a field: \['b'\]"):
         _batch_records_to_numpy(records({"a": 1, "b": 1}), dtype, [], strict=True)

@@ -142,8 +142,9 @@ def test_modules_of_the_peer():
 
     assert _client.Client is aeroloop.Client
     assert _async_client.AsyncClient is aeroloop.AsyncClient
-    for name in _aerospike.__all__:
-        if name != "BatchRecord":
-            assert getattr(_aerospike, name) is getattr(aeroloop, name)
-    assert set(aeroloop.exception.__all__) <= set(_aerospike.__all__)
-    assert len([name for name in _aerospike.__all__ if name.isupper()]) == 171
+    constants = {name for name in aeroloop.__all__ if name.isupper()}
+    assert len(constants) == 171
+    for name in [*constants, *aeroloop.exception.__all__, "Client", "AsyncClient"]:
+        assert getattr(_aerospike, name) is getattr(aeroloop, name)
+    assert _aerospike.TimeoutError is aeroloop.TimeoutError
+    assert _aerospike.BatchRecord is aeroloop._core.BatchRecord
