@@ -120,8 +120,8 @@ def test_close_with_threads_in_flight(fake: FakeCluster) -> None:
         with watchdog():
             client = aeroloop.client(config_of(fake)).connect()
             get = functools.partial(client.get, key(1), policy)
-            threads = [start(get, errors) for _ in range(8)]
             asked = len(fake.requests) + 8
+            threads = [start(get, errors) for _ in range(8)]
             wait_until(lambda asked=asked: len(fake.requests) >= asked, 0.2)
             client.close()
             for thread in threads:
@@ -527,10 +527,11 @@ def test_memory_of_lives_is_flat(fake: FakeCluster) -> None:
         CONNECT
         + f"""
 from support.faults import fd_count, memory_kb
+policy = {{"total_timeout": 30000}}
 def life(n):
     client = aeroloop.client(config).connect()
-    client.get(key(n % 100))
-    client.batch_read([key(i) for i in range(50)]).to_dict()
+    client.get(key(n % 100), policy)
+    client.batch_read([key(i) for i in range(50)], None, policy).to_dict()
     client.close()
 for n in range(50):
     life(n)
