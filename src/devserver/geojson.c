@@ -39,7 +39,10 @@ static char
 char_peek(text *t)
 {
     blank_skip(t);
-    return t->next < t->end ? *t->next : '\0';
+    if (t->next < t->end) {
+        return *t->next;
+    }
+    return '\0';
 }
 
 /* A string; `out` gets its raw inside. */

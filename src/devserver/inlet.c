@@ -121,12 +121,8 @@ remove_take(inlet *in, uint32_t id, const uint8_t *payload, size_t len)
     if (len != REMOVE_SIZE || payload[0] >= in->to->server->config.namespace_count) {
         return false;
     }
-    aeros_store *store = &in->to->stores[payload[0]];
-    const aeros_record *record = aeros_store_find(store, payload + 1);
-    uint64_t lut_ns = aeroi_load_be64(payload + 1 + AERO_DIGEST_SIZE);
-    if (record != NULL && record->lut_ns <= lut_ns) {
-        aeros_store_remove(store, payload + 1);
-    }
+    aeros_store_remove_at(&in->to->stores[payload[0]], payload + 1,
+                          aeroi_load_be64(payload + 1 + AERO_DIGEST_SIZE));
     frame_put(in, AEROS_LINK_ACK, id, NULL, 0);
     return true;
 }

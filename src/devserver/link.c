@@ -274,6 +274,7 @@ aeros_image_apply(aeros_store *store, const uint8_t *image, size_t len)
     aero_status status =
         aeros_store_set_make(store, (const char *)set, set_len, &set_id);
     if (status != AERO_OK || (old != NULL && old->lut_ns > lut_ns) ||
+        (old == NULL && aeros_store_removed_after(store, fixed, lut_ns)) ||
         aeros_store_truncated(store, set_id, lut_ns)) {
         return status;
     }

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "devserver/server.h"
 #include "loop/stream.h"
 
 #define DEFAULT_PORT 3000
+#define DESCRIPTORS 15100u
 
 static const char usage[] =
     "usage: aeroloop-devserver [options]\n"
@@ -145,6 +147,19 @@ options_parse(int argc, char **argv, options *opts)
     return EXIT_SUCCESS;
 }
 
+/* As many connections as a real server takes by default (proto-fd-max), where the system
+ * allows it. */
+static void
+descriptors_allow(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS) {
+        limit.rlim_cur =
+            limit.rlim_max < DESCRIPTORS ? limit.rlim_max : (rlim_t)DESCRIPTORS;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static void
 on_signal(void *owner)
 {
@@ -246,6 +261,7 @@ main(int argc, char **argv)
     };
     int result = options_parse(argc, argv, &opts);
     if (result == EXIT_SUCCESS) {
+        descriptors_allow();
         result = serve(&opts, &server);
     }
     else if (result < 0) {

@@ -32,6 +32,7 @@ aeros_store_clear(aeros_store *store)
     store->set_index_cap = 0;
     store->truncate_lut_ns = 0;
     store->reap_next = 0;
+    memset(store->removals, 0, sizeof store->removals);
 }
 
 /* Index of the slot that holds the digest, or UINT32_MAX. */
@@ -200,6 +201,33 @@ aeros_store_remove(aeros_store *store, const uint8_t *digest)
     }
     store_erase(store, table, i);
     return true;
+}
+
+void
+aeros_store_remove_at(aeros_store *store, const uint8_t *digest, uint64_t lut_ns)
+{
+    const aeros_record *record = aeros_store_find(store, digest);
+    if (record != NULL && record->lut_ns <= lut_ns) {
+        aeros_store_remove(store, digest);
+    }
+    aeros_removal *removal = &store->removals[store->removal_next];
+    memcpy(removal->digest, digest, AERO_DIGEST_SIZE);
+    removal->lut_ns = lut_ns;
+    store->removal_next = (store->removal_next + 1) % AEROS_REMOVALS;
+}
+
+bool
+aeros_store_removed_after(const aeros_store *store, const uint8_t *digest,
+                          uint64_t lut_ns)
+{
+    for (size_t i = 0; i < AEROS_REMOVALS; i++) {
+        const aeros_removal *removal = &store->removals[i];
+        if (removal->lut_ns > lut_ns &&
+            memcmp(removal->digest, digest, AERO_DIGEST_SIZE) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void

@@ -32,6 +32,15 @@ typedef struct aeros_set {
     uint64_t truncate_lut_ns; /* 0: never truncated */
 } aeros_set;
 
+/* Removals that other nodes have ordered, remembered so that a copy which took another
+ * way and comes late does not bring the record back. */
+#define AEROS_REMOVALS 256u
+
+typedef struct aeros_removal {
+    uint8_t digest[AERO_DIGEST_SIZE];
+    uint64_t lut_ns; /* 0: free */
+} aeros_removal;
+
 typedef struct aeros_store {
     const aero_allocator *allocator;
     char ns[AERO_NAMESPACE_MAX + 1];
@@ -47,7 +56,9 @@ typedef struct aeros_store {
     uint64_t object_count;
     uint64_t data_bytes;
     uint64_t expired_count;
-    uint32_t reap_next; /* partition where the next reap goes on */
+    uint32_t reap_next;                     /* partition where the next reap goes on */
+    aeros_removal removals[AEROS_REMOVALS]; /* a ring */
+    uint32_t removal_next;
 } aeros_store;
 
 void aeros_store_init(aeros_store *store, const aero_allocator *allocator,
@@ -95,6 +106,12 @@ bool aeros_store_truncated(const aeros_store *store, uint16_t set_id, uint64_t l
  * and remembers it for copies that are still on their way. */
 void aeros_store_truncate(aeros_store *store, const char *set, size_t set_len,
                           uint64_t lut_ns);
+
+/* A removal that another node ordered at `lut_ns`: done unless the record is newer. */
+void aeros_store_remove_at(aeros_store *store, const uint8_t *digest, uint64_t lut_ns);
+/* True when such a removal is remembered that is newer than `lut_ns`. */
+bool aeros_store_removed_after(const aeros_store *store, const uint8_t *digest,
+                               uint64_t lut_ns);
 
 /* Removes expired records of the next `partitions` partitions; returns how many. */
 size_t aeros_store_reap(aeros_store *store, uint32_t partitions, uint32_t now_void);

@@ -70,6 +70,27 @@ older_image_does_not_replace(void **state)
 }
 
 static void
+late_image_does_not_bring_a_removed_record_back(void **state)
+{
+    (void)state;
+    size_t len = 0;
+    uint8_t *image = test_unhex_new(image_hex, &len);
+    aeros_store_remove_at(&store, image, 100);
+    assert_int_equal(aeros_image_apply(&store, image, len), AERO_OK);
+    assert_non_null(aeros_store_find(&store, image)); /* not older */
+    aeros_store_remove_at(&store, image, 99);
+    assert_non_null(aeros_store_find(&store, image));
+    aeros_store_remove_at(&store, image, 101);
+    assert_null(aeros_store_find(&store, image));
+    assert_int_equal(aeros_image_apply(&store, image, len), AERO_OK);
+    assert_null(aeros_store_find(&store, image));
+    image[31] = 102; /* low byte of the lut */
+    assert_int_equal(aeros_image_apply(&store, image, len), AERO_OK);
+    assert_non_null(aeros_store_find(&store, image));
+    test_exact_free(image);
+}
+
+static void
 every_cut_is_refused(void **state)
 {
     (void)state;
@@ -96,6 +117,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(image_becomes_a_record, setup, teardown),
         cmocka_unit_test_setup_teardown(older_image_does_not_replace, setup, teardown),
+        cmocka_unit_test_setup_teardown(late_image_does_not_bring_a_removed_record_back,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(every_cut_is_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
