@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every kind of field, every particle, every mode; what is expected of numbers is
- * computed a second time here, in long double. */
+ * computed a second time here, in 128 bits. */
 #include "column/cell.h"
 
 #include <float.h>
@@ -199,11 +199,35 @@ static const double DOUBLES[] = {0.0,
                                  (double)-INFINITY,
                                  (double)NAN};
 
-static void
-int_bytes(outcome *out, long double number, uint32_t itemsize)
+/* Wide enough for all integers and, cut at 2^100, for the whole part of a double. */
+typedef __int128 wide;
+
+static wide
+power_of_two(int exponent)
 {
-    /* Two's complement of a number that is known to fit. */
-    uint64_t bits = number < 0 ? (uint64_t)(int64_t)number : (uint64_t)number;
+    return (wide)1 << exponent;
+}
+
+static wide
+whole_of(const aero_value *value)
+{
+    if (value->particle == AERO_PARTICLE_BOOL) {
+        return value->as.boolean;
+    }
+    if (value->particle == AERO_PARTICLE_INTEGER) {
+        return value->as.integer;
+    }
+    double number = value->as.number;
+    if (fabs(number) >= 0x1p100) {
+        return number > 0 ? power_of_two(100) : -power_of_two(100);
+    }
+    return (wide)number;
+}
+
+static void
+int_bytes(outcome *out, wide number, uint32_t itemsize)
+{
+    uint64_t bits = (uint64_t)number;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     memcpy(out->bytes, &bits, itemsize);
 #else
@@ -212,44 +236,43 @@ int_bytes(outcome *out, long double number, uint32_t itemsize)
 }
 
 static outcome
-expect_int(const aero_field *field, const aero_value *value, long double x,
-           uint32_t flags)
+expect_int(const aero_field *field, const aero_value *value, uint32_t flags)
 {
     outcome out = {AERO_FILL_OK, {0}};
-    bool clip = (flags & AERO_FILL_CLIP) != 0;
-    bool strict = (flags & AERO_FILL_STRICT) != 0;
     bool from_float = value->particle == AERO_PARTICLE_FLOAT;
     bool is_signed = field->kind == AERO_FIELD_INT;
     int bits = (int)field->itemsize * 8;
-    long double low = is_signed ? -ldexpl(1, bits - 1) : 0;
-    long double high = ldexpl(1, is_signed ? bits - 1 : bits) - 1;
-    long double widest = is_signed ? ldexpl(1, 63) - 1 : ldexpl(1, 64) - 1;
+    wide low = is_signed ? -power_of_two(bits - 1) : 0;
+    wide high = power_of_two(is_signed ? bits - 1 : bits) - 1;
+    wide end = power_of_two(is_signed ? 63 : 64); /* of what 64 bits hold */
     if (field->kind == AERO_FIELD_BOOL) {
         high = 1;
     }
-    if (isnan(x)) {
+    if (from_float && isnan(value->as.number)) {
         out.kind = AERO_FILL_FLOAT_TO_INT;
         return out;
     }
-    long double whole = truncl(x);
-    if (!is_signed && x < 0) {
+    wide whole = whole_of(value);
+    bool is_negative = whole < 0 || (from_float && value->as.number < 0);
+    if (!is_signed && is_negative) {
         out.kind = from_float ? AERO_FILL_FLOAT_TO_INT : AERO_FILL_NEGATIVE;
     }
-    else if (whole > widest || (is_signed && whole < -widest - 1)) {
+    else if (whole >= end || whole < -end) {
         out.kind = AERO_FILL_FLOAT_TO_INT;
     }
     else if (whole > high || whole < low) {
-        out.kind = from_float && whole >= ldexpl(1, 63) ? AERO_FILL_FLOAT_TO_INT
-                                                        : AERO_FILL_INT_OVERFLOW;
+        out.kind =
+            whole >= power_of_two(63) ? AERO_FILL_FLOAT_TO_INT : AERO_FILL_INT_OVERFLOW;
     }
     if (out.kind != AERO_FILL_OK) {
-        if (clip) {
+        if ((flags & AERO_FILL_CLIP) != 0) {
             out.kind = AERO_FILL_OK;
-            int_bytes(&out, x < 0 ? low : high, field->itemsize);
+            int_bytes(&out, is_negative ? low : high, field->itemsize);
         }
         return out;
     }
-    if (strict && whole != x) {
+    if ((flags & AERO_FILL_STRICT) != 0 && from_float &&
+        (double)whole != value->as.number) {
         out.kind = AERO_FILL_ROUNDED;
         return out;
     }
@@ -257,45 +280,56 @@ expect_int(const aero_field *field, const aero_value *value, long double x,
     return out;
 }
 
+/* True when `got`, a number that some kind of float holds, is all of the value. */
+static bool
+is_exact(const aero_value *value, double got)
+{
+    if (value->particle == AERO_PARTICLE_FLOAT) {
+        return isnan(value->as.number) || got == value->as.number;
+    }
+    return (wide)got == whole_of(value);
+}
+
 static outcome
-expect_float(const aero_field *field, const aero_value *value, long double x,
-             uint32_t flags)
+expect_float(const aero_field *field, const aero_value *value, uint32_t flags)
 {
     outcome out = {AERO_FILL_OK, {0}};
     bool clip = (flags & AERO_FILL_CLIP) != 0;
     bool strict = (flags & AERO_FILL_STRICT) != 0;
     bool from_float = value->particle == AERO_PARTICLE_FLOAT;
-    long double got;
+    double number = from_float ? value->as.number : (double)whole_of(value);
+    double got = number;
     if (field->itemsize == 8) {
-        double number = from_float ? value->as.number : (double)x;
         memcpy(out.bytes, &number, sizeof number);
-        got = number;
     }
     else if (field->itemsize == 4) {
-        if (isfinite(x) && fabsl(x) > (long double)FLT_MAX) {
+        if (isfinite(number) && fabs(number) > (double)FLT_MAX) {
             out.kind = clip ? AERO_FILL_OK : AERO_FILL_FLOAT_OVERFLOW;
-            float limit = x > 0 ? FLT_MAX : -FLT_MAX;
+            float limit = number > 0 ? FLT_MAX : -FLT_MAX;
             memcpy(out.bytes, &limit, sizeof limit);
             return out;
         }
-        float number = (float)x;
-        memcpy(out.bytes, &number, sizeof number);
-        got = number;
+        /* Straight from the integer: by way of a double it could round twice. */
+        float narrow = from_float ? (float)number : (float)whole_of(value);
+        memcpy(out.bytes, &narrow, sizeof narrow);
+        got = (double)narrow;
     }
     else {
-        uint16_t half = aeroi_half_from_double((double)x);
+        uint16_t half = aeroi_half_from_double(number);
         got = aeroi_half_to_double(half);
-        if (isfinite(x) && isinf(got) && clip) {
-            half = x > 0 ? 0x7bff : 0xfbff;
-            got = x;
-        }
-        else if (isfinite(x) && isinf(got) && strict) {
-            out.kind = AERO_FILL_FLOAT_OVERFLOW;
-            return out;
+        if (isfinite(number) && isinf(got)) {
+            if (!clip && strict) {
+                out.kind = AERO_FILL_FLOAT_OVERFLOW;
+                return out;
+            }
+            if (clip) {
+                half = number > 0 ? 0x7bff : 0xfbff;
+            }
+            strict = false; /* it is over the edge, not rounded */
         }
         memcpy(out.bytes, &half, sizeof half);
     }
-    if (strict && !isnan(x) && got != x) {
+    if (strict && !is_exact(value, got)) {
         out.kind = AERO_FILL_ROUNDED;
     }
     return out;
@@ -313,15 +347,8 @@ expect_number(const aero_field *field, const aero_value *value, uint32_t flags)
         (field->kind == AERO_FIELD_BOOL && value->particle == AERO_PARTICLE_FLOAT)) {
         return wrong;
     }
-    long double x = (long double)value->as.integer;
-    if (value->particle == AERO_PARTICLE_FLOAT) {
-        x = (long double)value->as.number;
-    }
-    else if (value->particle == AERO_PARTICLE_BOOL) {
-        x = value->as.boolean ? 1 : 0;
-    }
-    outcome out = field->kind == AERO_FIELD_FLOAT ? expect_float(field, value, x, flags)
-                                                  : expect_int(field, value, x, flags);
+    outcome out = field->kind == AERO_FIELD_FLOAT ? expect_float(field, value, flags)
+                                                  : expect_int(field, value, flags);
     for (uint32_t i = 0; field->swap && i < field->itemsize / 2; i++) {
         uint8_t first = out.bytes[i];
         out.bytes[i] = out.bytes[field->itemsize - 1 - i];
