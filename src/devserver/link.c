@@ -125,9 +125,12 @@ aeros_link_init(aeros_link *link, aeros_node *from, aeros_node *to)
 void
 aeros_link_close(aeros_link *link)
 {
+    aeroi_list ended;
     aeros_pipe_close(&link->pipe);
-    while (!aeroi_list_empty(&link->waits)) {
-        link_wait *w = AEROI_CONTAINER(link->waits.next, link_wait, node);
+    /* Those that go on may use the link anew. */
+    aeroi_list_move(&ended, &link->waits);
+    while (!aeroi_list_empty(&ended)) {
+        link_wait *w = AEROI_CONTAINER(ended.next, link_wait, node);
         uint8_t timeout[AEROI_MSG_SIZE];
         uint32_t index = w->call != NULL ? w->call->index : 0;
         aeros_answer_store(timeout, AERO_SERVER_TIMEOUT, 0, 0, index, 0);
