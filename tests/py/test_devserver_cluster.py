@@ -2,6 +2,7 @@
 """Several nodes: maps, copies, requests to the wrong node, nodes that go and come."""
 
 import base64
+import os
 import random
 import struct
 import threading
@@ -220,68 +221,119 @@ def check_all(server, node, records):
             assert rows[i].bins["n"] == struct.pack(">q", number)
 
 
-class Writer(threading.Thread):
-    """Counts up in records of its own, through whichever node answers."""
+ABSENT = 0
+
+
+class User(threading.Thread):
+    """Uses records of its own through any node, and knows what each may hold: the last
+    acknowledged state, or one that was sent since."""
 
     def __init__(self, server, seed):
         super().__init__()
         self.server = server
         self.rng = random.Random(seed)
-        self.digests = [self.rng.randbytes(20) for _ in range(50)]
-        self.acked = dict.fromkeys(self.digests, 0)
-        self.sent = dict.fromkeys(self.digests, 0)
+        self.may_hold = {self.rng.randbytes(20): {ABSENT} for _ in range(200)}
+        self.digests = list(self.may_hold)
         self.stop = threading.Event()
+        self.number = 0
+        self.acked = 0
         self.error = None
 
     def run(self):
+        while not self.stop.is_set() and self.error is None:
+            node = self.rng.randrange(len(self.server.hosts))
+            try:
+                with Wire(self.server.hosts[node], timeout=5) as wire:
+                    for _ in range(self.rng.randrange(1, 200)):
+                        self.step(wire)
+            except (OSError, EOFError):
+                time.sleep(0.005)
+            except BaseException as error:
+                self.error = error
+
+    def step(self, wire):
+        self.number += 1
+        digest = self.rng.choice(self.digests)
+        choice = self.rng.randrange(10)
+        if choice < 4:
+            pad = "x" * self.rng.randrange(300)
+            data = devwire.put(digest, {"n": self.number, "pad": pad})
+            self.write([digest], self.number, lambda: [wire.one(data)])
+        elif choice < 5:
+            self.write([digest], ABSENT, lambda: [wire.one(devwire.delete(digest))])
+        elif choice < 6:
+            digests = self.rng.sample(self.digests, 30)
+            ops = [devwire.write_op("n", self.number)]
+            body = devwire.row_body(info1=0, info2=devwire.WRITE, ops=ops)
+            rows = [
+                devwire.row(i, d, None if i else body) for i, d in enumerate(digests)
+            ]
+            self.write(
+                digests, self.number, lambda: in_order(wire, devwire.batch(rows))
+            )
+        elif choice < 9:
+            self.check(digest, wire.one(devwire.get(digest)))
+        else:
+            self.check_all(wire)
+
+    def write(self, digests, state, send):
+        for digest in digests:
+            self.may_hold[digest].add(state)
+        for digest, answer in zip(digests, send(), strict=True):
+            if answer.result in (OK, NOT_FOUND):
+                self.may_hold[digest] = {state}
+                self.acked += 1
+
+    def check(self, digest, answer):
+        if answer.result in (OK, NOT_FOUND):
+            found = answer.bins.get("n", struct.pack(">q", ABSENT))
+            (state,) = struct.unpack(">q", found)
+            assert state in self.may_hold[digest]
+
+    def check_all(self, wire):
+        answers = in_order(wire, devwire.batch_get(self.digests))
+        for digest, answer in zip(self.digests, answers, strict=True):
+            self.check(digest, answer)
+        return answers
+
+
+def in_order(wire, data):
+    rows, trailer = wire.batch(data)
+    assert trailer.result == OK
+    return [rows[i] for i in range(len(rows))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("nodes", "copies"), [(3, 2), (4, 3)])
+def test_nothing_acknowledged_is_lost_while_nodes_go_and_come(nodes, copies):
+    rng = random.Random(nodes)
+    with DevServer(nodes=nodes, replication_factor=copies) as server:
+        users = [User(server, seed) for seed in range(4)]
+        for user in users:
+            user.start()
+        end = time.monotonic() + (60 if os.environ.get("AEROLOOP_SOAK") else 3)
         try:
-            while not self.stop.is_set():
-                self.connect_and_write(self.rng.randrange(3))
-        except BaseException as error:
-            self.error = error
-
-    def connect_and_write(self, node):
-        try:
-            with Wire(self.server.hosts[node], timeout=5) as wire:
-                while not self.stop.is_set():
-                    digest = self.rng.choice(self.digests)
-                    self.sent[digest] += 1
-                    number = self.sent[digest]
-                    answer = wire.one(devwire.put(digest, {"n": number}))
-                    if answer.result == OK:
-                        self.acked[digest] = number
-        except (OSError, EOFError):
-            time.sleep(0.01)
-
-
-def test_no_acknowledged_write_is_lost_while_nodes_go_and_come(server):
-    writers = [Writer(server, seed) for seed in range(4)]
-    for writer in writers:
-        writer.start()
-    try:
-        for node in (0, 1, 2):
-            time.sleep(0.3)
-            server.stop_node(node, reset=node == 1)
-            time.sleep(0.3)
-            server.settle()
-            server.start_node(node, wait=False)
-            time.sleep(0.2)
-            server.settle()
-    finally:
-        for writer in writers:
-            writer.stop.set()
-        for writer in writers:
-            writer.join(30)
-    assert [w.error for w in writers] == [None] * 4
-    assert sum(max(w.acked.values()) for w in writers) > 100
-    for node in range(3):
-        with Wire(server.hosts[node]) as wire:
-            for writer in writers:
-                rows, _ = wire.batch(devwire.batch_get(writer.digests))
-                for i, digest in enumerate(writer.digests):
-                    found = rows[i].bins.get("n", b"\0" * 8)
-                    (number,) = struct.unpack(">q", found)
-                    assert writer.acked[digest] <= number <= writer.sent[digest]
+            while time.monotonic() < end and not any(user.error for user in users):
+                down = rng.sample(range(nodes), rng.randrange(1, copies))
+                for node in down:
+                    server.stop_node(node, reset=rng.random() < 0.5)
+                time.sleep(rng.random() * 0.2)
+                for node in down:
+                    server.start_node(node, wait=rng.random() < 0.5)
+                server.settle()
+        finally:
+            for user in users:
+                user.stop.set()
+            for user in users:
+                user.join(30)
+        assert [user.error for user in users] == [None] * 4
+        assert sum(user.acked for user in users) > 1000
+        for host in server.hosts:
+            with Wire(host) as wire:
+                for user in users:
+                    answers = user.check_all(wire)
+                    assert {a.result for a in answers} <= {OK, NOT_FOUND}
+    assert server.returncode == 0
 
 
 def test_replication_factor_one_loses_the_data_of_a_node():
