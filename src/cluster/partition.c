@@ -94,11 +94,16 @@ aeroi_table_forget(aeroi_table *table, const aeroi_node *node)
 {
     for (size_t i = 0; i < table->ns_count; i++) {
         aeroi_table_ns *ns = table->namespaces[i];
-        for (uint32_t r = 0; r < AERO_REPLICAS_MAX; r++) {
-            for (uint32_t p = 0; p < AERO_PARTITION_COUNT; p++) {
+        for (uint32_t p = 0; p < AERO_PARTITION_COUNT; p++) {
+            bool owned = false;
+            for (uint32_t r = 0; r < AERO_REPLICAS_MAX; r++) {
                 if (ns->owners[r][p] == node) {
                     ns->owners[r][p] = NULL;
                 }
+                owned = owned || ns->owners[r][p] != NULL;
+            }
+            if (!owned) {
+                ns->regimes[p] = 0; /* another cluster may begin anew */
             }
         }
     }

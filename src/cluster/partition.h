@@ -60,7 +60,7 @@ aero_status aeroi_table_merge(aeroi_table *table, const aeroi_replicas *replicas
                               void *context);
 /* True when the node holds a slot. */
 bool aeroi_table_owns(const aeroi_table *table, const aeroi_node *node);
-/* The node has left: its slots become empty. */
+/* The node has left: its slots become empty, and what nobody owns has no regime. */
 void aeroi_table_forget(aeroi_table *table, const aeroi_node *node);
 
 /* An immutable copy; takes a reference of each node. Owners that are not among `nodes`

@@ -37,7 +37,8 @@ static void
 refresh_end(aeroi_tend *tend)
 {
     if (!tend->answered) {
-        aeroi_tend_seed(tend); /* names may lead elsewhere by now */
+        tend->peers_wanted = true; /* of whoever is found: they tell who has gone */
+        aeroi_tend_seed(tend);     /* names may lead elsewhere by now */
         return;
     }
     if (tend->peers_wanted) {
@@ -221,7 +222,8 @@ round_begin(aeroi_tend *tend)
     aeroi_timer_clear(tend->loop, &tend->timer);
     tend->running = true;
     tend->answered = false;
-    tend->peers_wanted = false;
+    tend->peers_wanted = tend->peer_missing;
+    tend->peer_missing = false;
     for (size_t i = 0; i < tend->node_count; i++) {
         tend->nodes[i]->friends = 0;
         tend->nodes[i]->listed = false;
@@ -267,6 +269,8 @@ on_ask_done(aeroi_tend *tend, aeroi_node *node, aeroi_ask_kind kind, aero_status
     }
     switch (kind) {
     case AEROI_ASK_REFRESH:
+        /* The others know whether it has left or moved. */
+        tend->peers_wanted = tend->peers_wanted || status != AERO_OK;
         if (tend->pending == 0) {
             refresh_end(tend);
         }

@@ -49,6 +49,7 @@ struct aeroi_tend {
     aeroi_list asks;        /* aeroi_tend_ask under way */
     aeroi_list validations; /* aeroi_validation under way */
     bool peers_wanted;      /* REFRESH found a new peers generation */
+    bool peer_missing;      /* a listed peer could not be reached: ask again */
     bool map_changed;
     bool answered; /* a node has answered in this round */
     bool seeding;

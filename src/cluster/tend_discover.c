@@ -45,13 +45,31 @@ remove_node(aeroi_tend *tend, const aeroi_node *node)
     }
 }
 
+/* A node that did not answer in this round does now. Takes the connection. */
+static aeroi_node *
+node_is_back(aeroi_tend *tend, aeroi_node *node, aeroi_conn *conn)
+{
+    node->failures = 0;
+    node->partitions_changed = true;
+    tend->answered = true;
+    if (node->tend_conn == NULL) {
+        aeroi_tend_ask_adopt(node, conn);
+    }
+    else {
+        aeroi_conn_drop(conn);
+    }
+    return node;
+}
+
 /* Takes the connection of the result. */
 static aeroi_node *
 add_node(aeroi_tend *tend, const aeroi_validation_result *result)
 {
     aeroi_node *known = find_node(tend, result->node);
-    if (known != NULL && known->failures > 0 &&
-        !aeroi_address_equal(&known->address, &result->address)) {
+    if (known != NULL && known->failures > 0) {
+        if (aeroi_address_equal(&known->address, &result->address)) {
+            return node_is_back(tend, known, result->conn);
+        }
         remove_node(tend, known); /* the same node id has moved */
         known = NULL;
     }
@@ -110,6 +128,19 @@ ask_peers(aeroi_tend *tend, aeroi_node *node)
         tend->cluster->settings->use_services_alternate ? alternate : standard);
 }
 
+/* For whoever waits for the connect; later rounds have nobody to tell. */
+static void
+note_seed_error(aeroi_tend *tend, const char *text)
+{
+    if (tend->connected_cb == NULL) {
+        return;
+    }
+    if (tend->seed_errors.len != 0) {
+        aeroi_buf_put_str(&tend->seed_errors, "; ");
+    }
+    aeroi_buf_put_str(&tend->seed_errors, text);
+}
+
 static void
 on_validated(void *owner, aeroi_validation *validation,
              const aeroi_validation_result *result)
@@ -125,10 +156,8 @@ on_validated(void *owner, aeroi_validation *validation,
     }
     else {
         aeroi_log_write(tend->cluster->log, AERO_LOG_WARN, "no node: %s", result->text);
-        if (tend->seed_errors.len != 0) {
-            aeroi_buf_put_str(&tend->seed_errors, "; ");
-        }
-        aeroi_buf_put_str(&tend->seed_errors, result->text);
+        note_seed_error(tend, result->text);
+        tend->peer_missing = tend->peer_missing || validation->wanted[0] != '\0';
     }
     aeroi_tend_discovery_step(tend);
 }
@@ -182,9 +211,9 @@ peer_has_address(const aeroi_peer *peer, const aeroi_node *node)
 {
     for (size_t i = 0; i < peer->host_count; i++) {
         aeroi_address address;
-        /* A host name is not looked up here: it counts as the same. */
-        if (!aeroi_address_parse(peer->hosts[i].host.data, peer->hosts[i].host.len,
-                                 peer->hosts[i].port, &address) ||
+        /* A host name may lead elsewhere by now: it does not count as the same. */
+        if (aeroi_address_parse(peer->hosts[i].host.data, peer->hosts[i].host.len,
+                                peer->hosts[i].port, &address) &&
             aeroi_address_equal(&address, &node->address)) {
             return true;
         }

@@ -94,5 +94,6 @@ main(void)
         cmocka_unit_test(calls_without_a_connection_say_so),
         cmocka_unit_test(second_connect_is_refused),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -621,5 +621,6 @@ main(void)
         cmocka_unit_test(client_may_go_while_it_connects),
         cmocka_unit_test(connect_may_be_cancelled),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -459,5 +459,6 @@ main(void)
         cmocka_unit_test(byte_behind_an_answer_costs_the_connection),
         cmocka_unit_test(idle_connections_that_went_bad_cost_nothing),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,5 +238,6 @@ main(void)
         cmocka_unit_test(cancels_and_close_leak_no_permit),
         cmocka_unit_test(threads_share_the_permits),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,5 +347,6 @@ main(void)
         cmocka_unit_test(close_ends_reads_that_wait),
         cmocka_unit_test(writes_and_reads_with_more_than_a_key_go_alone),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

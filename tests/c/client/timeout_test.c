@@ -610,5 +610,6 @@ main(void)
         cmocka_unit_test(late_answer_never_reaches_another_command),
         cmocka_unit_test(pause_does_not_time_out_what_was_answered),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

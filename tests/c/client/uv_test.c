@@ -144,5 +144,6 @@ main(void)
         cmocka_unit_test(an_unused_runtime_leaves_the_loop),
         cmocka_unit_test(unref_of_a_connected_client_closes_it),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,5 +90,6 @@ main(void)
         cmocka_unit_test(large_records_are_never_read_whole),
         cmocka_unit_test(what_was_learnt_is_checked_now_and_then),
     };
+    cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
