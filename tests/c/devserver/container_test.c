@@ -293,6 +293,59 @@ failed_allocations_are_told(void **state)
     test_exact_free(data);
 }
 
+static uint32_t
+random_next(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* Whatever comes in: what is accepted is in its final form, and no bytes are touched
+ * that are not there (a sanitizer sees it). */
+static void
+accepted_values_do_not_change_again(void **state)
+{
+    (void)state;
+    static const char *const seeds[] = {
+        "93 c70001 92 01 a2 03 61 83 01 02 a2 03 62 c0 a2 04 00 cb3ff8000000000000",
+        "84 a20401 01 a20361 02 05 93 01 02 03 ff 82 02 90 01 80",
+        "dc0003 cd0001 d9020361 83 c70003 c0 01 02 02 c3",
+        "95 91 91 91 90 c70305010203 c4020361 d3ffffffffffffff7f ca3fc00000",
+    };
+    uint32_t random = 1;
+    size_t accepted = 0;
+    for (size_t round = 0; round < 40000; round++) {
+        size_t len = 0;
+        uint8_t *data = test_unhex_new(seeds[round % TEST_COUNT(seeds)], &len);
+        for (uint32_t n = random_next(&random) % 4; n > 0; n--) {
+            data[random_next(&random) % len] = (uint8_t)random_next(&random);
+        }
+        uint8_t particle = data[0] >> 4 == 8 ? AERO_PARTICLE_MAP : AERO_PARTICLE_LIST;
+        uint8_t *once = test_exact_new(data, len);
+        size_t once_len = 0;
+        if (aeros_container_rewrite(&memory.allocator, particle, data, len, once,
+                                    &once_len) == AERO_OK) {
+            accepted++;
+            uint8_t *twice = test_exact_new(once, once_len);
+            size_t twice_len = 0;
+            assert_int_equal(aeros_container_rewrite(&memory.allocator, particle, once,
+                                                     once_len, twice, &twice_len),
+                             AERO_OK);
+            assert_int_equal(twice_len, once_len);
+            assert_memory_equal(twice, once, once_len);
+            int order = 1;
+            assert_int_equal(aeros_msgpack_compare(&memory.allocator, once, once_len,
+                                                   twice, twice_len, &order),
+                             AERO_OK);
+            assert_int_equal(order, 0);
+            test_exact_free(twice);
+        }
+        test_exact_free(once);
+        test_exact_free(data);
+    }
+    assert_true(accepted > 5000);
+}
+
 int
 main(void)
 {
@@ -313,6 +366,8 @@ main(void)
         cmocka_unit_test_setup_teardown(deep_nesting_is_taken_without_recursion, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(vectors_of_the_reference_client_stay, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(accepted_values_do_not_change_again, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(every_cut_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(failed_allocations_are_told, setup, teardown),
