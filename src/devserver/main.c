@@ -147,8 +147,8 @@ options_parse(int argc, char **argv, options *opts)
     return EXIT_SUCCESS;
 }
 
-/* As many connections as a real server takes by default (proto-fd-max), where the system
- * allows it. */
+/* As many connections as a real server takes by default (proto-fd-max), where the
+ * system allows it. */
 static void
 descriptors_allow(void)
 {
