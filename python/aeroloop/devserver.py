@@ -116,6 +116,7 @@ class DevServer:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self._owner = os.getpid()
         self._errors: deque[bytes] = deque(maxlen=_ERROR_LINES)
         self._drain = threading.Thread(target=self._drain_errors, daemon=True)
         self._drain.start()
@@ -235,16 +236,17 @@ class DevServer:
         return self._process.poll()
 
     def close(self) -> None:
-        """End the server. Safe to call again."""
+        """End the server. Safe to call again; in a forked child it lets go of it."""
         process = self._process
-        if process.poll() is None:
+        if os.getpid() == self._owner and process.poll() is None:
             process.terminate()
             try:
                 process.wait(10)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        self._drain.join(1.0)
+        if os.getpid() == self._owner:
+            self._drain.join(1.0)
         for stream in (process.stdin, process.stdout):
             if stream is not None:
                 stream.close()

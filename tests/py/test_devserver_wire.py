@@ -2,6 +2,7 @@
 """The development server's sockets: splits, pipelines, slow readers, limits, noise."""
 
 import json
+import os
 import random
 import struct
 import subprocess
@@ -298,6 +299,18 @@ def test_closes_twice():
     assert server.returncode == 0
     with pytest.raises(DevServerError, match="does not answer"):
         server.info("node")
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_does_not_end_it():
+    with DevServer() as server:
+        child = os.fork()
+        if child == 0:
+            server.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert server.info("status") == "ok"
+    assert server.returncode == 0
 
 
 def test_a_port_in_use_is_told(server):
