@@ -49,7 +49,7 @@ class Run:
         self._random = random.Random(1)
 
     def warm(self) -> None:
-        """Two calls of each; from the second, how many calls fill a sample."""
+        """Everything twice; the second time tells how many calls fill a sample."""
         say("warm up")
         for case, contenders in self._contenders.items():
             for each in contenders:

@@ -90,9 +90,10 @@ def mode_table(results: dict[str, Any], mode: str, what: str) -> str:
 
 
 def gap_table(results: dict[str, Any]) -> str:
-    case = next(case for case in results["cases"] if case["work"] == "flight")
     rows = []
-    for name, samples in case["samples"].items():
+    flights = [case for case in results["cases"] if case["work"] == "flight"]
+    for case, name in ((c, name) for c in flights for name in c["samples"]):
+        samples = case["samples"][name]
         late = [each for sample in samples for each in sample["late"]]
         rate = 1e6 / median(stats.column(case["samples"], name, "wall"))
         gaps = [time_text(stats.percentile(late, share)) for share in (0.5, 0.99)]
