@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/fork.h"
@@ -141,6 +142,7 @@ client_free(aero_client *client)
     (void)pthread_mutex_destroy(&client->lock);
     aeroi_limiter_unref(client->limiter);
     aeroi_settings_deinit(&client->settings, &client->allocator);
+    aeroi_free(&client->allocator, atomic_load(&client->spare));
     aero_runtime *runtime = client->runtime;
     aero_allocator allocator = client->allocator;
     aeroi_free(&allocator, client);
@@ -178,7 +180,10 @@ aero_client_unref(aero_client *client)
             return;
         }
     }
-    (void)aero_client_close(client);
+    while (aero_client_close(client) == AERO_ERR_NO_MEMORY) {
+        /* Another close is under way, with the memory that was kept for one. */
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     client_free(client);
 }
 
@@ -289,6 +294,21 @@ on_cluster_closed(aeroi_cluster *cluster, void *owner)
     }
 }
 
+static bool
+keep_spare(aero_client *client)
+{
+    if (atomic_load(&client->spare) != NULL) {
+        return true;
+    }
+    aero_operation *spare = aeroi_malloc(&client->allocator, sizeof *spare);
+    aero_operation *none = NULL;
+    if (spare != NULL &&
+        !atomic_compare_exchange_strong(&client->spare, &none, spare)) {
+        aeroi_free(&client->allocator, spare); /* another thread was faster */
+    }
+    return atomic_load(&client->spare) != NULL;
+}
+
 static aero_status
 start_runtime(aero_client *client, aero_error *error)
 {
@@ -333,6 +353,9 @@ aero_client_connect_submit(aero_client *client, const aero_completion *completio
     if (status != AERO_OK) {
         return status;
     }
+    if (!keep_spare(client)) {
+        return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
+    }
     connect_operation *connect = aeroi_calloc(&client->allocator, 1, sizeof *connect);
     if (connect == NULL ||
         aeroi_operation_init(&connect->operation, &client->allocator, &connect_class,
@@ -361,7 +384,10 @@ aero_client_close_submit(aero_client *client, const aero_completion *completion,
         *out_operation = NULL;
     }
     aeroi_client_enter(client);
-    aero_operation *operation = aeroi_calloc(&client->allocator, 1, sizeof *operation);
+    aero_operation *operation = aeroi_malloc(&client->allocator, sizeof *operation);
+    if (operation == NULL) {
+        operation = atomic_exchange(&client->spare, NULL);
+    }
     if (operation == NULL ||
         aeroi_operation_init(operation, &client->allocator, &close_class, completion) !=
             AERO_OK) {
@@ -403,6 +429,12 @@ aero_client_close(aero_client *client)
     }
     if (aeroi_client_must_not_block(client)) {
         return AERO_ERR_STATE;
+    }
+    (void)pthread_mutex_lock(&client->lock);
+    bool closed = client->cluster == NULL;
+    (void)pthread_mutex_unlock(&client->lock);
+    if (closed) {
+        return AERO_OK;
     }
     aero_operation *operation;
     aero_status status = aero_client_close_submit(client, NULL, &operation, NULL);

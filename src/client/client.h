@@ -23,6 +23,7 @@ struct aero_client {
     _Atomic int state;                /* aero_client_state; written under lock */
     uint32_t max_concurrent;          /* set before start */
     uint32_t queue_timeout_ms;
+    _Atomic(aero_operation *) spare; /* memory for a close, so that one always can */
     pthread_mutex_t lock;
     /* guarded by lock */
     aeroi_limiter *limiter; /* counted; NULL = no limit */
