@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that nobody expects in a bin, and batches of odd shapes: cases B19, B21, B32,
-B35, B36."""
+B33, B35, B36."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -288,6 +289,35 @@ def test_bin_names_of_any_bytes(fake: FakeCluster) -> None:
     with watchdog(), connected(fake) as client:
         fake.put(key(4), {"": 1, "a\0b": 2, "é" * 7: 3})
         assert client.get(key(4)).bins == {"": 1, "a\0b": 2, "é" * 7: 3}
+
+
+# Keys of bytes.
+
+
+def blob_digest(data: bytes) -> bytes:
+    """As a blob key of the set: type byte 4."""
+    try:
+        digest = hashlib.new("ripemd160")
+    except ValueError:
+        pytest.skip("this OpenSSL has no RIPEMD-160")
+    digest.update(b"demo" + b"\x04" + data)
+    return digest.digest()
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x83X\xb5\xdd", b"a\0b", b"a\0c", b"", b"\0", b"\xff" * 1000], ids=repr
+)
+@pytest.mark.parametrize("make", [bytes, bytearray, memoryview])
+def test_keys_of_bytes_are_never_cut(
+    fake: FakeCluster, make: Callable[[bytes], Any], data: bytes
+) -> None:
+    """Whole, as a blob, in a get as in a batch."""
+    with watchdog(), connected(fake) as client:
+        with pytest.raises(aeroloop.RecordNotFound):
+            client.get(("test", "demo", make(data)))
+        assert fake.requests[-1].digest == blob_digest(data)
+        client.batch_read([("test", "demo", make(data)), key(1)])
+        assert fake.requests[-1].rows[0].digest == blob_digest(data)
 
 
 # Batches of odd shapes.

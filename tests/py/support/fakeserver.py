@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import socket
 import struct
 import threading
@@ -120,22 +121,28 @@ class FakeNode:
         self.info_requests: list[list[str]] = []
         self.turnarounds: list[float] = []  # s from an answer to the next request
         self.errors: list[BaseException] = []  # of scripts
-        self._server: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     # loop thread
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(
-            self._serve, self.host, self.port, backlog=1024, limit=1 << 20
-        )
-        self.port = self._server.sockets[0].getsockname()[1]
+        """Not with an asyncio.Server: that loses what it accepts while it closes."""
+        listener = socket.socket()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setblocking(False)
+        listener.bind((self.host, self.port))
+        listener.listen(1024)
+        self.port = listener.getsockname()[1]
+        self._listener = listener
+        asyncio.get_running_loop().add_reader(listener, self._accept, listener)
 
     async def refuse(self) -> None:
         """Takes no connections any more; those that are open stay."""
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._listener is not None:
+            asyncio.get_running_loop().remove_reader(self._listener)
+            self._listener.close()
+            self._listener = None
 
     async def stop(self) -> None:
         await self.refuse()
@@ -154,15 +161,30 @@ class FakeNode:
             if not conn.busy:
                 conn.close()
 
-    async def _serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        conn = Conn(self, reader, writer)
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            return
+        task = asyncio.ensure_future(self._serve(sock))
+        self._tasks.add(task)
+        task.add_done_callback(functools.partial(self._closed, sock))
+
+    def _closed(self, sock: socket.socket, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():  # before it began
+            sock.close()
+
+    async def _serve(self, sock: socket.socket) -> None:
+        reader = asyncio.StreamReader(limit=1 << 20)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_accepted_socket(lambda: protocol, sock)
+        conn = Conn(
+            self, reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+        )
         self.accepted += 1
         self.conns.add(conn)
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
         try:
             while True:
                 await self._serve_one(conn)
@@ -172,8 +194,7 @@ class FakeNode:
             self.errors.append(error)
         finally:
             self.conns.discard(conn)
-            self._tasks.discard(task)
-            writer.close()
+            transport.close()
 
     async def _serve_one(self, conn: Conn) -> None:
         head = await conn.reader.readexactly(8)
@@ -270,6 +291,7 @@ class FakeCluster:
     def __exit__(self, *_: object) -> None:
         for node in self.nodes:
             self.call(node.stop())
+        self.call(asyncio.sleep(0.02))  # transports close in the turns that follow
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
