@@ -26,7 +26,6 @@ import still
 from aeroloop.devserver import DevServer
 
 HERE = Path(__file__).parent
-SAMPLE_US_TINY = 1.0
 
 
 @contextlib.contextmanager
@@ -77,8 +76,7 @@ def measure_clients(args: argparse.Namespace) -> dict[str, Any]:
         with fleet.Fleet(host, args.programs / "floor_bench") as contenders:
             count = measure.check_equal(contenders)
             measure.say(f"{count} clients read the same {records.COUNT:,} records")
-            sample_us = SAMPLE_US_TINY if args.tiny else measure.SAMPLE_US
-            run = measure.Run(contenders, chosen, sample_us)
+            run = measure.Run(contenders, chosen, args.tiny)
             run.warm()
             for number in range(args.rounds):
                 run.round(number, args.rounds)

@@ -41,9 +41,11 @@ def say(text: str) -> None:
 
 
 class Run:
-    def __init__(self, fleet: Fleet, cases: list[Case], sample_us: float) -> None:
+    """`tiny` makes the samples one call: is there anything that does not run?"""
+
+    def __init__(self, fleet: Fleet, cases: list[Case], tiny: bool) -> None:
         self._samples: dict[Case, Samples] = {case: {} for case in cases}
-        self._sample_us = sample_us
+        self._tiny = tiny
         self._contenders = {c: fleet.of(c.mode, c.contenders) for c in cases}
         self._calls: dict[tuple[Case, str], int] = {}
         self._random = random.Random(1)
@@ -52,12 +54,12 @@ class Run:
         """Everything twice; the second time tells how many calls fill a sample."""
         say("warm up")
         for case, contenders in self._contenders.items():
+            least = 1 if self._tiny else case.min_calls
             for each in contenders:
-                each.ask(case.work, case.size, case.min_calls, 0)
-                answer = each.ask(case.work, case.size, case.min_calls, 0)
-                fitting = int(self._sample_us / max(answer["wall"], 1.0))
-                calls = min(max(fitting, case.min_calls), MAX_CALLS)
-                self._calls[case, each.name] = calls
+                each.ask(case.work, case.size, least, 0)
+                answer = each.ask(case.work, case.size, least, 0)
+                fitting = 1 if self._tiny else int(SAMPLE_US / answer["wall"])
+                self._calls[case, each.name] = min(max(fitting, least), MAX_CALLS)
 
     def round(self, number: int, rounds: int) -> None:
         say(f"round {number + 1} of {rounds}")

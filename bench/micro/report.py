@@ -96,7 +96,10 @@ def gap_table(results: dict[str, Any]) -> str:
         samples = case["samples"][name]
         late = [each for sample in samples for each in sample["late"]]
         rate = 1e6 / median(stats.column(case["samples"], name, "wall"))
-        gaps = [time_text(stats.percentile(late, share)) for share in (0.5, 0.99)]
+        gaps = [
+            time_text(stats.percentile(late, share)) if late else "-"
+            for share in (0.5, 0.99)
+        ]
         rows.append([name, f"{rate:,.0f} /s", *gaps])
     return table(["8 x batch_read(200) → NumPy", "batches", "p50", "p99"], rows)
 
