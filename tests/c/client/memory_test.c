@@ -135,8 +135,8 @@ each_allocation_may_fail(void **state)
     world w;
     world_prepare(&w, 2);
     w.config.tend_interval_ms = 10;
+    size_t descriptors = world_descriptors();
     for (int submit = 0; submit < 2; submit++) {
-        size_t descriptors = world_descriptors();
         size_t n = 1;
         while (live(&w.config, n, submit == 1)) {
             assert_true(world_wait(has_descriptors, &descriptors));
