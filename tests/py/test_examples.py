@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -61,3 +62,26 @@ def test_demo_reads_what_it_stored(own_cluster, seed_address):
     # 10,000 records of 69 bins, in three sizes and two forms, sync and async.
     assert done.stdout.count("4,140,000 values read, all as they were stored") == 2
     assert ("10,000 records removed" in done.stdout) == (not own_cluster)
+
+
+def test_program_of_the_readme_runs():
+    text = (repo.ROOT / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "(100, 2) False\n"
+
+
+def test_public_c_calls_of_the_readme_exist():
+    text = (repo.ROOT / "README.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```c\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    headers = "".join(p.read_text() for p in repo.sources("include", ".h"))
+    calls = set(re.findall(r"\baero_\w+(?=\()", program))
+    assert len(calls) > 3
+    assert {name for name in calls if f"{name}(" not in headers} == set()
