@@ -253,8 +253,8 @@ views_open(const numpy_arrays *arrays, array_views *out)
     PyObject *objects[] = {arrays->rows, arrays->meta, arrays->codes, arrays->validity};
     out->count = 0;
     for (int i = 0; i < 4 && objects[i] != NULL; i++) {
-        if (PyObject_GetBuffer(objects[i], all[i], PyBUF_STRIDED | PyBUF_WRITABLE) <
-            0) {
+        /* PyBUF_STRIDED asks for a writable buffer too. */
+        if (PyObject_GetBuffer(objects[i], all[i], PyBUF_STRIDED) < 0) {
             views_close(out);
             return -1;
         }

@@ -127,6 +127,8 @@ walk_push(value_walk *walk, PyObject *object, bool is_map)
 static int
 walk_pop(value_walk *walk, PyObject **out)
 {
+    /* The unpacker closes only what it opened.
+     * NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign) */
     PyObject *object = walk->frames[--walk->depth].object;
     if (walk->depth == 0) {
         *out = object;

@@ -140,7 +140,7 @@ aero_submit(aero_client *client, const aero_request *request,
             const aero_completion *completion, aero_operation **out_operation,
             aero_error *error)
 {
-    aero_operation *operation;
+    aero_operation *operation = NULL;
     if (out_operation != NULL) {
         *out_operation = NULL;
     }
@@ -204,7 +204,7 @@ aero_execute(aero_client *client, const aero_request *request,
              const aero_interrupt *interrupt, aero_operation **out_operation,
              aero_error *error)
 {
-    aero_operation *operation;
+    aero_operation *operation = NULL;
     if (out_operation != NULL) {
         *out_operation = NULL;
     }
@@ -247,7 +247,7 @@ aero_client_connect(aero_client *client, const aero_interrupt *interrupt,
             error, AERO_ERR_STATE,
             "on the loop's own thread use aero_client_connect_submit");
     }
-    aero_operation *operation;
+    aero_operation *operation = NULL;
     aero_status status = aero_client_connect_submit(client, NULL, &operation, error);
     if (status != AERO_OK) {
         return status;

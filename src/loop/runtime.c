@@ -56,7 +56,7 @@ aero_status
 aero_runtime_new_on_loop(const aero_runtime_config *config, struct uv_loop_s *loop,
                          aero_runtime **out_runtime, aero_error *error)
 {
-    aero_runtime *runtime;
+    aero_runtime *runtime = NULL;
     aero_status status = aero_runtime_new(config, &runtime, error);
     *out_runtime = NULL;
     if (status != AERO_OK) {
