@@ -305,13 +305,31 @@ operation_get_loop(PyObject *self, PyObject *ignored)
     return Py_NewRef(SELF(self)->loop);
 }
 
-/* None, which means "not a future", while it is deferred: it is a coroutine then. */
+/* From now on a future and no coroutine. Both types have the same memory and slots. */
+static void
+become_future(PyObject *self)
+{
+    aeropy_state *state = SELF(self)->state;
+    PyTypeObject *type = Py_TYPE(self);
+    if (type == state->coroutine_operation_type) {
+        Py_INCREF(state->operation_type);
+        Py_SET_TYPE(self, state->operation_type);
+        Py_DECREF(type);
+    }
+}
+
+/* None, which means "not a future", while it is deferred: it is a coroutine then. False
+ * is asked for by asyncio.isfuture, before it is used as one. True is what a task sees
+ * that waits for it, of which it may be the coroutine. */
 static PyObject *
 operation_get_blocking(PyObject *self, void *closure)
 {
     (void)closure;
     if (SELF(self)->phase == OPERATION_DEFERRED) {
         Py_RETURN_NONE;
+    }
+    if (!SELF(self)->is_blocking) {
+        become_future(self);
     }
     return PyBool_FromLong(SELF(self)->is_blocking);
 }
@@ -436,7 +454,6 @@ operation_dealloc(PyObject *self)
 #define FASTCALL(function) (PyCFunction)(void (*)(void))(function)
 
 static PyMethodDef operation_methods[] = {
-    {"send", operation_send, METH_O, PyDoc_STR("send($self, value, /)\n--\n\n")},
     {"throw", FASTCALL(operation_throw), METH_FASTCALL,
      PyDoc_STR("throw($self, typ, val=None, tb=None, /)\n--\n\n")},
     {"close", operation_close, METH_NOARGS, PyDoc_STR("close($self, /)\n--\n\n")},
@@ -459,6 +476,13 @@ static PyMethodDef operation_methods[] = {
     {"_make_cancelled_error", operation_make_cancelled_error, METH_NOARGS,
      PyDoc_STR("_make_cancelled_error($self, /)\n--\n\n")},
     {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* With `send` beside the others it is a Coroutine for collections.abc; see operation.h.
+ */
+static PyMethodDef coroutine_methods[] = {
+    {"send", operation_send, METH_O, PyDoc_STR("send($self, value, /)\n--\n\n")},
     {NULL, NULL, 0, NULL},
 };
 
@@ -496,31 +520,55 @@ static PyType_Slot operation_slots[] = {
     {0, NULL},
 };
 
+/* The same functions, not inherited: subtype_dealloc would not know which type to drop
+ * when the object has changed it. */
+static PyType_Slot coroutine_slots[] = {
+    {Py_tp_doc,
+     (void *)PyDoc_STR("An Operation that was not used as a future so far.")},
+    {Py_tp_dealloc, operation_dealloc},
+    {Py_tp_finalize, operation_finalize},
+    {Py_tp_traverse, operation_traverse},
+    {Py_tp_clear, operation_clear},
+    {Py_tp_methods, coroutine_methods},
+    {Py_tp_members, operation_members},
+    {0, NULL},
+};
+
 static PyType_Spec operation_spec = {
     .name = "aeroloop._core.Operation",
     .basicsize = sizeof(operation_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
-             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+             Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_BASETYPE,
     .slots = operation_slots,
+};
+
+static PyType_Spec coroutine_spec = {
+    .name = "aeroloop._core.CoroutineOperation",
+    .basicsize = sizeof(operation_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
+             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = coroutine_slots,
 };
 
 int
 aeropy_operation_init(PyObject *module, aeropy_state *state)
 {
-    if (aeropy_type_add(module, &operation_spec, &state->operation_type) < 0) {
+    if (aeropy_type_add(module, &operation_spec, NULL, &state->operation_type) < 0 ||
+        aeropy_type_add(module, &coroutine_spec, state->operation_type,
+                        &state->coroutine_operation_type) < 0) {
         return -1;
     }
     PyObject *abc = PyImport_ImportModule("collections.abc");
     if (abc == NULL) {
         return -1;
     }
-    PyObject *coroutine = PyObject_GetAttrString(abc, "Coroutine");
-    PyObject *result = coroutine == NULL
-                           ? NULL
-                           : PyObject_CallMethod(coroutine, "register", "O",
-                                                 (PyObject *)state->operation_type);
-    Py_XDECREF(result);
-    Py_XDECREF(coroutine);
+    PyObject *class = PyObject_GetAttrString(abc, "Coroutine");
     Py_DECREF(abc);
+    PyObject *result = class == NULL ? NULL
+                                     : PyObject_CallMethod(
+                                           class, "register", "O",
+                                           (PyObject *)state->coroutine_operation_type);
+    Py_XDECREF(class);
+    Py_XDECREF(result);
     return result == NULL ? -1 : 0;
 }

@@ -499,5 +499,5 @@ static PyType_Spec batch_spec = {
 int
 aeropy_batch_init(PyObject *module, aeropy_state *state)
 {
-    return aeropy_type_add(module, &batch_spec, &state->batch_type);
+    return aeropy_type_add(module, &batch_spec, NULL, &state->batch_type);
 }

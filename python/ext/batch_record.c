@@ -278,8 +278,8 @@ static PyType_Spec iter_spec = {
 int
 aeropy_batch_record_init(PyObject *module, aeropy_state *state)
 {
-    if (aeropy_type_add(module, &record_spec, &state->batch_record_type) < 0) {
+    if (aeropy_type_add(module, &record_spec, NULL, &state->batch_record_type) < 0) {
         return -1;
     }
-    return aeropy_type_add(module, &iter_spec, &state->batch_iter_type);
+    return aeropy_type_add(module, &iter_spec, NULL, &state->batch_iter_type);
 }

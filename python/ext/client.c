@@ -456,8 +456,8 @@ static PyType_Spec async_client_spec = {
 int
 aeropy_client_init(PyObject *module, aeropy_state *state)
 {
-    if (aeropy_type_add(module, &client_spec, &state->client_type) < 0) {
+    if (aeropy_type_add(module, &client_spec, NULL, &state->client_type) < 0) {
         return -1;
     }
-    return aeropy_type_add(module, &async_client_spec, &state->async_client_type);
+    return aeropy_type_add(module, &async_client_spec, NULL, &state->async_client_type);
 }

@@ -409,5 +409,5 @@ aeropy_loop_queue_init(PyObject *module, aeropy_state *state)
     if (state->loop_queues == NULL) {
         return -1;
     }
-    return aeropy_type_add(module, &loop_queue_spec, &state->loop_queue_type);
+    return aeropy_type_add(module, &loop_queue_spec, NULL, &state->loop_queue_type);
 }

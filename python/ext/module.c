@@ -22,9 +22,10 @@ aeropy_state_of_type(PyTypeObject *type)
 }
 
 int
-aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject **out_type)
+aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base,
+                PyTypeObject **out_type)
 {
-    PyObject *type = PyType_FromModuleAndSpec(module, spec, NULL);
+    PyObject *type = PyType_FromModuleAndSpec(module, spec, (PyObject *)base);
     if (type == NULL) {
         return -1;
     }

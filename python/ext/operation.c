@@ -7,7 +7,7 @@
 operation_object *
 aeropy_operation_new(client_object *client, const aeropy_command *command)
 {
-    PyTypeObject *type = client->state->operation_type;
+    PyTypeObject *type = client->state->coroutine_operation_type;
     operation_object *operation = (operation_object *)type->tp_alloc(type, 0);
     if (operation == NULL) {
         return NULL;

@@ -5,6 +5,10 @@
  * coroutine (create_task, TaskGroup, run_coroutine_threadsafe take it too). A future of
  * the loop would cost five times as much and a task a hundred times.
  *
+ * asyncio.wait takes futures and refuses coroutines, so that nothing can be both for
+ * ever. An operation is made as a CoroutineOperation, and becomes a plain Operation,
+ * its base, when something looks whether it is a future and goes on to use it as one.
+ *
  *     DEFERRED --(first step inside a running loop)--> PENDING --> FINISHED
  *     DEFERRED, PENDING --(cancel)--> CANCELLED
  *

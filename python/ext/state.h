@@ -16,13 +16,14 @@
 #include "aeropy.h"
 #include "names.h"
 
-#define AEROPY_STATE_TYPES(X) \
-    X(client_type)            \
-    X(async_client_type)      \
-    X(operation_type)         \
-    X(loop_queue_type)        \
-    X(batch_type)             \
-    X(batch_record_type)      \
+#define AEROPY_STATE_TYPES(X)   \
+    X(client_type)              \
+    X(async_client_type)        \
+    X(operation_type)           \
+    X(coroutine_operation_type) \
+    X(loop_queue_type)          \
+    X(batch_type)               \
+    X(batch_record_type)        \
     X(batch_iter_type)
 
 #define AEROPY_STATE_OBJECTS(X)                                                 \
@@ -103,7 +104,8 @@ unsigned aeropy_fork_count(void);
 
 /* Adds the type of a spec to the module; used by the ..._init functions of each file.
  */
-int aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject **out_type);
+int aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base,
+                    PyTypeObject **out_type);
 
 /* Make the types of one file each. */
 int aeropy_client_init(PyObject *module, aeropy_state *state);

@@ -114,6 +114,40 @@ def test_task_group_and_timeout(run):
     run(main)
 
 
+def test_wait_takes_what_ensure_future_gives(run):
+    async def main(c):
+        operations = [asyncio.ensure_future(c.get(KEY)) for _ in range(20)]
+        done, pending = await asyncio.wait(operations, timeout=10)
+        assert done == set(operations)
+        assert not pending
+        done, pending = await asyncio.wait(
+            {asyncio.ensure_future(c.get(KEY)), asyncio.create_task(c.get(NOBODY))}
+        )
+        assert sum(isinstance(each.exception(), RecordNotFound) for each in done) == 1
+        assert not pending
+
+    run(main)
+
+
+def test_a_task_of_an_operation_can_be_shown(run):
+    async def main(c):
+        task = asyncio.create_task(c.get(KEY))
+        assert "get" in repr(task)
+        await asyncio.sleep(0)
+        assert "get" in repr(task)
+        await task
+        assert "get" in repr(task)
+        used = c.get(KEY)
+        assert asyncio.iscoroutine(used)
+        assert asyncio.isfuture(used)
+        assert not asyncio.iscoroutine(used)
+        assert inspect.isawaitable(used)
+        assert isinstance(used, aeroloop._core.Operation)
+        await used
+
+    run(main)
+
+
 def test_two_waiters_of_one_operation(run):
     async def main(c):
         operation = c.get(KEY)
