@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "method.h"
 
 static void
 client_link(client_object *client)
@@ -360,7 +361,7 @@ client_enter(PyObject *self, PyObject *ignored)
     {#name, (PyCFunction)(void (*)(void))client_##name, METH_FASTCALL | METH_KEYWORDS, \
      PyDoc_STR(#name "($self, /" arguments ")\n--\n\n" text)}
 
-#define SHARED_METHODS                                                                \
+#define COMMAND_METHODS                                                               \
     ENTRY(connect, ", username=None, password=None",                                  \
           "Find the cluster; returns the client itself."),                            \
         ENTRY(close, "", "End what is in flight and disconnect."),                    \
@@ -387,25 +388,34 @@ client_enter(PyObject *self, PyObject *ignored)
               "Send an info command to every node."),                                 \
         ENTRY(info_random_node, ", command, policy=None",                             \
               "Send an info command to one node."),                                   \
-        ENTRY(ping, "", "True when a node answers."),                                 \
-        {"is_connected", client_is_connected, METH_NOARGS,                            \
-         PyDoc_STR("is_connected($self, /)\n--\n\n"                                   \
-                   "True when a node answered at the last look; never waits.")},      \
-    {                                                                                 \
-        "get_node_names", client_get_node_names, METH_NOARGS,                         \
-            PyDoc_STR("get_node_names($self, /)\n--\n\nIds of the nodes.")            \
+        ENTRY(ping, "", "True when a node answers.")
+
+#define PLAIN_METHODS                                                        \
+    {"is_connected", client_is_connected, METH_NOARGS,                       \
+     PyDoc_STR("is_connected($self, /)\n--\n\n"                              \
+               "True when a node answered at the last look; never waits.")}, \
+    {                                                                        \
+        "get_node_names", client_get_node_names, METH_NOARGS,                \
+            PyDoc_STR("get_node_names($self, /)\n--\n\nIds of the nodes.")   \
     }
 
 static PyMethodDef client_methods[] = {
-    SHARED_METHODS,
+    COMMAND_METHODS,
+    PLAIN_METHODS,
     {"__enter__", client_enter, METH_NOARGS, PyDoc_STR("__enter__($self, /)\n--\n\n")},
     {"__exit__", (PyCFunction)(void (*)(void))client_exit, METH_FASTCALL,
      PyDoc_STR("__exit__($self, /, *args)\n--\n\n")},
     {NULL, NULL, 0, NULL},
 };
 
+/* Those of AsyncClient are objects of a type of their own: method.h. */
+static PyMethodDef async_commands[] = {
+    COMMAND_METHODS,
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMethodDef async_client_methods[] = {
-    SHARED_METHODS,
+    PLAIN_METHODS,
     {"__aenter__", client_aenter, METH_NOARGS,
      PyDoc_STR("__aenter__($self, /)\n--\n\n")},
     {"__aexit__", (PyCFunction)(void (*)(void))client_exit, METH_FASTCALL,
@@ -453,11 +463,46 @@ static PyType_Spec async_client_spec = {
     .slots = async_client_slots,
 };
 
+static const aeropy_command *
+find_command(const char *name)
+{
+    static const aeropy_command *const commands[] = {
+#define COMMAND_ADDRESS(command) &aeropy_command_##command,
+        AEROPY_COMMANDS(COMMAND_ADDRESS)
+#undef COMMAND_ADDRESS
+    };
+    size_t i = 0;
+    while (strcmp(commands[i]->name, name) != 0) {
+        i++;
+    }
+    return commands[i];
+}
+
+static int
+add_async_commands(aeropy_state *state)
+{
+    for (const PyMethodDef *def = async_commands; def->ml_name != NULL; def++) {
+        PyObject *method = aeropy_method_new(state, find_command(def->ml_name), def);
+        if (method == NULL) {
+            return -1;
+        }
+        int result = PyObject_SetAttrString((PyObject *)state->async_client_type,
+                                            def->ml_name, method);
+        Py_DECREF(method);
+        if (result < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int
 aeropy_client_init(PyObject *module, aeropy_state *state)
 {
-    if (aeropy_type_add(module, &client_spec, NULL, &state->client_type) < 0) {
+    if (aeropy_type_add(module, &client_spec, NULL, &state->client_type) < 0 ||
+        aeropy_type_add(module, &async_client_spec, NULL, &state->async_client_type) <
+            0) {
         return -1;
     }
-    return aeropy_type_add(module, &async_client_spec, NULL, &state->async_client_type);
+    return add_async_commands(state);
 }

@@ -84,6 +84,7 @@ module_exec(PyObject *module)
         return -1;
     }
     if (make_names(state) < 0 || import_classes(state) < 0 ||
+        aeropy_method_init(module, state) < 0 ||
         aeropy_client_init(module, state) < 0 ||
         aeropy_operation_init(module, state) < 0 ||
         aeropy_loop_queue_init(module, state) < 0 ||

@@ -19,6 +19,7 @@
 #define AEROPY_STATE_TYPES(X)   \
     X(client_type)              \
     X(async_client_type)        \
+    X(method_type)              \
     X(operation_type)           \
     X(coroutine_operation_type) \
     X(loop_queue_type)          \
@@ -108,6 +109,7 @@ int aeropy_type_add(PyObject *module, PyType_Spec *spec, PyTypeObject *base,
                     PyTypeObject **out_type);
 
 /* Make the types of one file each. */
+int aeropy_method_init(PyObject *module, aeropy_state *state);
 int aeropy_client_init(PyObject *module, aeropy_state *state);
 int aeropy_operation_init(PyObject *module, aeropy_state *state);
 int aeropy_loop_queue_init(PyObject *module, aeropy_state *state);

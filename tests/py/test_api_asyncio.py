@@ -148,6 +148,39 @@ def test_a_task_of_an_operation_can_be_shown(run):
     run(main)
 
 
+def test_methods_say_that_they_are_awaited(hosts):
+    from unittest import mock
+
+    # That of asyncio is deprecated in 3.14, that of inspect knows marks from 3.12 on.
+    asks = inspect if sys.version_info >= (3, 12) else asyncio
+    client = aeroloop.AsyncClient({"hosts": hosts})
+    for name in ["get", "put", "batch_read", "connect", "close", "ping"]:
+        assert asks.iscoroutinefunction(getattr(client, name))
+        assert asks.iscoroutinefunction(getattr(aeroloop.AsyncClient, name))
+        assert not asks.iscoroutinefunction(getattr(aeroloop.Client, name))
+    assert not asks.iscoroutinefunction(client.is_connected)
+
+    spec = mock.AsyncMock(spec=aeroloop.AsyncClient)
+    spec.get.return_value = 5
+    assert isinstance(spec.get, mock.AsyncMock)
+    assert isinstance(spec.is_connected, mock.MagicMock)
+
+    async def main():
+        assert await spec.get(KEY) == 5
+        await aeroloop.AsyncClient.connect(client)
+        bound = client.get
+        assert (await bound(KEY)).bins == {"a": 1}
+        assert bound.__name__ == "get"
+        assert bound.__self__ is client
+        await client.close()
+
+    asyncio.run(main())
+    with pytest.raises(TypeError, match="AsyncClient"):
+        aeroloop.AsyncClient.get(KEY)
+    with pytest.raises(TypeError, match="AsyncClient"):
+        aeroloop.AsyncClient.get()
+
+
 def test_two_waiters_of_one_operation(run):
     async def main(c):
         operation = c.get(KEY)
