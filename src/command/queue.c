@@ -17,7 +17,8 @@ struct aero_queue {
     aero_allocator allocator;
     _Atomic uint32_t refs;
     int read_fd;
-    int write_fd; /* the same descriptor where there is eventfd */
+    int write_fd;                     /* the same descriptor where there is eventfd */
+    _Atomic uint32_t fork_generation; /* under which the descriptors were made */
     pthread_mutex_t lock;
     /* guarded by lock */
     aeroi_list operations;
@@ -47,6 +48,41 @@ open_signal(aero_queue *queue)
 #endif
 }
 
+/* In a forked child the descriptors are shared with the parent, whose wake-ups must
+ * neither be taken nor made, and what is in the queue is the parent's: the child gets
+ * an empty queue with descriptors of its own under the same numbers. */
+static void
+enter(aero_queue *queue)
+{
+    uint32_t generation = aeroi_fork_generation();
+    if (atomic_load_explicit(&queue->fork_generation, memory_order_acquire) ==
+        generation) {
+        return;
+    }
+    aeroi_fork_lock();
+    if (atomic_load_explicit(&queue->fork_generation, memory_order_relaxed) !=
+        generation) {
+        aero_queue own;
+        if (open_signal(&own)) {
+            (void)dup2(own.read_fd, queue->read_fd);
+            (void)close(own.read_fd);
+            if (own.write_fd != own.read_fd) {
+                (void)dup2(own.write_fd, queue->write_fd);
+                (void)close(own.write_fd);
+            }
+            (void)fcntl(queue->read_fd, F_SETFD, FD_CLOEXEC);
+            (void)fcntl(queue->write_fd, F_SETFD, FD_CLOEXEC);
+        }
+        (void)pthread_mutex_init(&queue->lock, NULL);
+        aeroi_list_init(&queue->operations);
+        queue->signalled = false;
+        /* Pairs with the acquire above. */
+        atomic_store_explicit(&queue->fork_generation, generation,
+                              memory_order_release);
+    }
+    aeroi_fork_unlock();
+}
+
 aero_status
 aero_queue_new(const aero_allocator *allocator, aero_queue **out_queue)
 {
@@ -56,7 +92,9 @@ aero_queue_new(const aero_allocator *allocator, aero_queue **out_queue)
         return AERO_ERR_NO_MEMORY;
     }
     queue->allocator = *aeroi_allocator_or_default(allocator);
+    aeroi_fork_init();
     atomic_init(&queue->refs, 1);
+    atomic_init(&queue->fork_generation, aeroi_fork_generation());
     aeroi_list_init(&queue->operations);
     if (!open_signal(queue)) {
         aeroi_free(allocator, queue);
@@ -104,6 +142,7 @@ aero_queue_unref(aero_queue *queue)
 int
 aero_queue_fd(const aero_queue *queue)
 {
+    enter((aero_queue *)(uintptr_t)queue);
     return queue->read_fd;
 }
 
@@ -131,6 +170,7 @@ signal_clear(aero_queue *queue)
 void
 aeroi_queue_push(aero_queue *queue, aero_operation *operation)
 {
+    enter(queue);
     (void)pthread_mutex_lock(&queue->lock);
     if (queue->closed) {
         (void)pthread_mutex_unlock(&queue->lock);
@@ -152,6 +192,7 @@ size_t
 aero_queue_drain(aero_queue *queue, aero_operation **out, size_t max)
 {
     size_t count = 0;
+    enter(queue);
     (void)pthread_mutex_lock(&queue->lock);
     while (count < max) {
         aeroi_list *node = aeroi_list_pop_front(&queue->operations);
@@ -174,6 +215,7 @@ aero_queue_close(aero_queue *queue)
     aero_operation *operations[16];
     size_t count;
 
+    enter(queue);
     (void)pthread_mutex_lock(&queue->lock);
     queue->closed = true;
     (void)pthread_mutex_unlock(&queue->lock);
