@@ -85,6 +85,7 @@ def measure_clients(args: argparse.Namespace) -> dict[str, Any]:
                 "records": records.COUNT,
                 "versions": contenders.versions,
                 "missing": contenders.missing,
+                "failures": run.failures,
                 "cases": run.results(),
             }
 

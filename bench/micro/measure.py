@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,8 @@ from fleet import FLOOR, Contender, Fleet
 
 SAMPLE_US = 20_000.0  # what a contender may take for its calls of a round
 MAX_CALLS = 1_000
+ATTEMPTS = 5
+PAUSE = 2.0  # seconds: a client that lost its node finds it again
 RECORD_BYTES = 1_000  # less than any record of the answer takes
 
 Samples = dict[str, list[dict[str, Any]]]  # by contender
@@ -30,8 +33,10 @@ def check_equal(fleet: Fleet) -> int:
     """All clients must read what was stored; return how many did."""
     expected = records.expected()
     for number, (mode, contender) in enumerate(fleet.everyone()):
-        if contender.ask("check", 0, 0, number)["digest"] != expected:
-            raise SystemExit(f"{contender.name} ({mode}) reads other values")
+        answer = contender.ask("check", 0, 0, number)
+        if answer.get("digest") != expected:
+            why = answer.get("failed", "it reads other values")
+            raise SystemExit(f"{contender.name} ({mode}): {why}")
     return len(fleet.everyone())
 
 
@@ -45,6 +50,7 @@ class Run:
 
     def __init__(self, fleet: Fleet, cases: list[Case], tiny: bool) -> None:
         self._samples: dict[Case, Samples] = {case: {} for case in cases}
+        self.failures: list[str] = []
         self._tiny = tiny
         self._contenders = {c: fleet.of(c.mode, c.contenders) for c in cases}
         self._calls: dict[tuple[Case, str], int] = {}
@@ -56,8 +62,8 @@ class Run:
         for case, contenders in self._contenders.items():
             least = 1 if self._tiny else case.min_calls
             for each in contenders:
-                each.ask(case.work, case.size, least, 0)
-                answer = each.ask(case.work, case.size, least, 0)
+                self._ask(case, each, least, 0)
+                answer = self._ask(case, each, least, 0)
                 fitting = 1 if self._tiny else int(SAMPLE_US / answer["wall"])
                 self._calls[case, each.name] = min(max(fitting, least), MAX_CALLS)
 
@@ -69,9 +75,21 @@ class Run:
             for each in contenders[first:] + contenders[:first]:
                 self._sample(case, each, offset)
 
+    def _ask(
+        self, case: Case, each: Contender, calls: int, offset: int
+    ) -> dict[str, Any]:
+        """A sample; again when the client failed, which is counted."""
+        for _ in range(ATTEMPTS):
+            answer = each.ask(case.work, case.size, calls, offset)
+            if "failed" not in answer:
+                return answer
+            self.failures.append(f"{each.name}, {case.title}: {answer['failed']}")
+            say(self.failures[-1])
+            time.sleep(PAUSE)
+        raise SystemExit(f"{each.name} cannot do it: {case.title}")
+
     def _sample(self, case: Case, each: Contender, offset: int) -> None:
-        calls = self._calls[case, each.name]
-        answer = each.ask(case.work, case.size, calls, offset)
+        answer = self._ask(case, each, self._calls[case, each.name], offset)
         if each.name == FLOOR and case.work != "put":
             bytes_read = answer.pop("bytes")
             if bytes_read < case.size * RECORD_BYTES:

@@ -151,6 +151,14 @@ def machine_table(results: dict[str, Any]) -> str:
     return table(["", ""], facts.items())
 
 
+def failures(results: dict[str, Any]) -> str:
+    if not results["failures"]:
+        return ""
+    lines = [f"- {line}" for line in dict.fromkeys(results["failures"])]
+    head = "Samples that a client could not finish at first, and that were repeated:\n"
+    return "\n".join([head, *lines]) + "\n"
+
+
 def page(results: dict[str, Any], notes: str = "") -> str:
     missed = [v for v in stats.judge(results) if not v.reached]
     outcome = f"{len(missed)} of {len(stats.judge(results))} rows missed.\n"
@@ -171,6 +179,7 @@ def page(results: dict[str, Any], notes: str = "") -> str:
         mode_table(results, "async", "wall"),
         "How late a timer of 1 ms is on the event loop meanwhile:\n",
         gap_table(results),
+        failures(results),
         "## CPU of the client's process, all its threads: time per call\n",
         mode_table(results, "sync", "cpu"),
         mode_table(results, "async", "cpu"),

@@ -4,7 +4,8 @@
 MODE is sync, async, or uvloop (async on that loop). Reads lines `WORK SIZE CALLS
 OFFSET` from the standard input and answers each with a line of JSON: microseconds and
 microseconds of the process's CPU, native threads included, per call. The work `check`
-answers with the digest of all records instead, and `ready` with the version."""
+answers with the digest of all records instead, and `ready` with the version. A client
+that raises gives the text of its exception as `failed`."""
 
 from __future__ import annotations
 
@@ -274,6 +275,16 @@ def make_worker(name: str, mode: str, host: clients.Host) -> SyncWorker | AsyncW
     return AsyncWorker(name, host, asyncio.new_event_loop())
 
 
+def attempt(
+    worker: SyncWorker | AsyncWorker, work: str, size: int, calls: int, offset: int
+) -> Answer:
+    """A client may fail where the machine is busy: time-outs, its own limits."""
+    try:
+        return worker.run(work, size, calls, offset)
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+
+
 def main() -> None:
     # What a client prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
@@ -285,7 +296,7 @@ def main() -> None:
         if work == "ready":
             answer: Answer = {"version": importlib.metadata.version(name)}
         else:
-            answer = worker.run(work, *map(int, numbers))
+            answer = attempt(worker, work, *map(int, numbers))
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
     worker.close()
