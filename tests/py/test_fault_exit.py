@@ -38,7 +38,7 @@ ASYNC_GETS = (
     + """
 async def main():
     global client, gets
-    client = await aeroloop.async_client(config).connect()
+    client = await PatientAsyncClient(config).connect()
     gets = [client.get(key(i), {"total_timeout": 30000}) for i in range(1000)]
     await asyncio.sleep(0.03)
 """
@@ -86,7 +86,7 @@ def test_exit_while_threads_are_in_a_sync_get(fake: FakeCluster, daemon: bool) -
         done = run(
             CONNECT
             + f"""
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 done = []
 
 def work(i):
@@ -114,7 +114,7 @@ def test_exit_while_a_daemon_thread_connects() -> None:
             CONNECT
             + f"""
 config["hosts"] = [("{hole.host}", {hole.port})]
-client = aeroloop.client(config)
+client = PatientClient(config)
 threading.Thread(target=client.connect, daemon=True).start()
 time.sleep(0.1)
 """
@@ -173,7 +173,7 @@ print(len(os.listdir("/proc/self/task")))
 )
 def test_a_client_that_is_never_closed(fake: FakeCluster, holder: str) -> None:
     done = run_clean(
-        CONNECT + f"client = aeroloop.client(config).connect()\n{holder}\n"
+        CONNECT + f"client = PatientClient(config).connect()\n{holder}\n"
         "client.get(key(1))\n",
         fake,
     )
@@ -186,7 +186,7 @@ def test_a_failed_connect_leaves_nothing() -> None:
         + """
 config = {"hosts": [("127.0.0.1", 1)], "timeout": 500}
 for _ in range(5):
-    client = aeroloop.client(config)
+    client = PatientClient(config)
     try:
         client.connect()
     except aeroloop.ClusterError:
@@ -207,8 +207,8 @@ def test_threads_do_not_pile_up(fake: FakeCluster) -> None:
 config["hosts"] = [("localhost", int(sys.argv[2]))]
 most = 0
 for i in range(20):
-    client = aeroloop.client(config).connect()
-    other = aeroloop.client(config).connect()
+    client = PatientClient(config).connect()
+    other = PatientClient(config).connect()
     client.get(key(i))
     other.get(key(i))
     client.close()

@@ -50,7 +50,7 @@ def test_a_child_uses_the_client_of_its_parent(fake: FakeCluster) -> None:
         CONNECT
         + FORK
         + f"""
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 assert client.get(key(1)).bins == {{"i": 1}}
 
 def work():
@@ -73,7 +73,7 @@ def test_a_child_that_leaves_the_client_alone_ends(fake: FakeCluster) -> None:
         CONNECT
         + FORK
         + """
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 client.get(key(1))
 for _ in range(10):
     join(in_child(lambda: None))
@@ -93,7 +93,7 @@ def test_workers_of_a_prefork_server(fake: FakeCluster) -> None:
         CONNECT
         + FORK
         + """
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 client.get(key(0))
 
 def get_many(errors):
@@ -128,7 +128,7 @@ def test_a_grandchild_uses_the_client_too(fake: FakeCluster) -> None:
         CONNECT
         + FORK
         + """
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 
 def grandchild():
     assert client.get(key(3)).bins == {"i": 3}
@@ -157,7 +157,7 @@ def test_fork_while_threads_have_gets_in_flight(fake: FakeCluster) -> None:
         CONNECT
         + FORK
         + f"""
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 policy = {{"total_timeout": 20000}}
 over = threading.Event()
 errors = []
@@ -208,12 +208,12 @@ policy = {"total_timeout": 60000}
 
 def work():
     # A loop of its own: that of the parent is running further up this stack.
-    client = aeroloop.client(config).connect()
+    client = PatientClient(config).connect()
     assert client.get(key(1), policy).bins == {"i": 1}
     client.close()
 
 async def main():
-    client = await aeroloop.async_client(config).connect()
+    client = await PatientAsyncClient(config).connect()
     gets = [client.get(key(i), policy) for i in range(1000)]
     await asyncio.sleep(0.02)
     pids = []
@@ -238,7 +238,7 @@ def test_an_inherited_client_is_closed_at_once(fake: FakeCluster) -> None:
         CONNECT
         + FORK
         + """
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 client.get(key(1))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -250,7 +250,7 @@ def work():
     # It takes a few ms; joining threads that are not there would take for ever.
     assert spent < 5, spent
     client.close()
-    other = aeroloop.client(config).connect()
+    other = PatientClient(config).connect()
     assert other.get(key(2)).bins == {"i": 2}
     other.close()
 
@@ -283,7 +283,7 @@ def test_children_after_a_name_was_resolved(fake: FakeCluster, ending: str) -> N
         + FORK
         + f"""
 config["hosts"] = [("localhost", int(sys.argv[2]))]
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 client.get(key(1))
 pids = []
 for _ in range(5):
@@ -312,7 +312,7 @@ def test_multiprocessing(fake: FakeCluster) -> None:
 import multiprocessing
 context = multiprocessing.get_context("fork")
 config["hosts"] = [("localhost", int(sys.argv[2]))]
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 
 def noop():
     pass

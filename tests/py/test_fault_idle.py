@@ -13,7 +13,13 @@ import pytest
 import aeroloop
 from support.fakeserver import Conn, FakeCluster
 from support.fakewire import Request, key
-from support.faults import connected, repeats, wait_until, watchdog
+from support.faults import (
+    PatientAsyncClient,
+    connected,
+    repeats,
+    wait_until,
+    watchdog,
+)
 
 KEYS = [key(number) for number in range(10)]
 ROWS = [{"i": number} for number in range(10)]
@@ -73,7 +79,7 @@ def test_many_stale_connections(fake: FakeCluster) -> None:
     config = {"hosts": fake.hosts, "tend_interval": 60_000}
 
     async def main() -> None:
-        client = await aeroloop.async_client(config).connect()
+        client = await PatientAsyncClient(config).connect()
         fake.script = late
         await asyncio.gather(*(client.get(key(n % 10)) for n in range(30)))
         fake.script = None
@@ -203,7 +209,7 @@ def test_idle_connections_are_trimmed(fake: FakeCluster) -> None:
     config = {"hosts": fake.hosts, "tend_interval": 100, "idle_timeout": 1}
 
     async def main() -> None:
-        client = await aeroloop.async_client(config).connect()
+        client = await PatientAsyncClient(config).connect()
         fake.script = late
         await asyncio.gather(*(client.get(key(n % 10)) for n in range(30)))
         fake.script = None

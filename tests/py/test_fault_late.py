@@ -19,7 +19,15 @@ import pytest
 import aeroloop
 from support.fakeserver import Conn, FakeCluster
 from support.fakewire import Request, digest_of, frame, key, message, trailer
-from support.faults import CONNECT, SOAK, Script, connected, repeats, watchdog
+from support.faults import (
+    CONNECT,
+    SOAK,
+    PatientAsyncClient,
+    Script,
+    connected,
+    repeats,
+    watchdog,
+)
 
 
 @pytest.fixture
@@ -89,7 +97,7 @@ def test_tasks_never_get_the_answer_of_another(fake: FakeCluster) -> None:
     config = {"hosts": fake.hosts, **TURNS}
 
     async def main() -> None:
-        client = await aeroloop.async_client(config).connect()
+        client = await PatientAsyncClient(config).connect()
         ok = late = 0
         for start in range(0, repeats(20_000), 50):
             numbers = [number % 1000 for number in range(start, start + 50)]
@@ -148,7 +156,7 @@ def test_a_cancelled_get_gives_its_answer_to_nobody(fake: FakeCluster) -> None:
     config = {"hosts": fake.hosts, **TURNS, "max_conns_per_node": 4}
 
     async def main() -> None:
-        client = await aeroloop.async_client(config).connect()
+        client = await PatientAsyncClient(config).connect()
         for start in range(repeats(1000)):
             gets = [
                 asyncio.ensure_future(client.get(key((start + n) % 1000), policy))
@@ -267,7 +275,7 @@ def test_a_silent_server_is_a_timeout(
         "exists": lambda client: client.exists(key(1), policy),
         "batch_read": lambda client: client.batch_read([key(1), key(2)], None, policy),
     }
-    with watchdog(60), connected(fake) as client:
+    with watchdog(60), connected(fake, aeroloop.Client) as client:
         if kind == "batch_read":
             try:
                 rows = client.batch_read([key(1), key(2)], None, policy)
@@ -359,7 +367,7 @@ async def async_outcome(operation):
         return "timeout"
 
 def sync_main():
-    client = aeroloop.client(config).connect()
+    client = PatientClient(config).connect()
     assert outcome(lambda: client.get(key(7))) == "ok"
     results = []
     threads = [
@@ -381,7 +389,7 @@ def sync_main():
     client.close()
 
 async def async_main():
-    client = await aeroloop.async_client(config).connect()
+    client = await PatientAsyncClient(config).connect()
     assert await async_outcome(client.get(key(7))) == "ok"
     gets = []
     if mode == "flight":
@@ -444,7 +452,7 @@ def test_a_loop_that_was_blocked(fake: FakeCluster) -> None:
     config = {"hosts": fake.hosts, "tend_interval": 60_000}
 
     async def main() -> None:
-        client = await aeroloop.async_client(config).connect()
+        client = await PatientAsyncClient(config).connect()
         gets = [client.get(key(n), {"total_timeout": 1000}) for n in range(50)]
         time.sleep(1.6)
         records = await asyncio.gather(*gets)

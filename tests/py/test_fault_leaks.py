@@ -242,7 +242,7 @@ import gc
 import numpy as np
 from support.faults import memory_kb
 
-client = aeroloop.client(config).connect()
+client = PatientClient(config).connect()
 many = [key(i % 10) for i in range(200)]
 dtype = np.dtype([("i", "i8")])
 value = {{"i": 1, "s": "x" * 50, "l": [1, "a", {{"k": b"b"}}], "f": 1.5, "n": None}}

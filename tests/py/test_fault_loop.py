@@ -9,10 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-import aeroloop
 from support.fakeserver import Conn, FakeCluster
 from support.fakewire import Request
-from support.faults import CONNECT, Script, watchdog
+from support.faults import (
+    CONNECT,
+    PatientAsyncClient,
+    Script,
+    watchdog,
+)
 
 BINS = {f"b{n}": n for n in range(7)}
 
@@ -44,7 +48,7 @@ while True:
     bits = bits * 5 // 4
 
 async def main():
-    client = await aeroloop.async_client(config).connect()
+    client = await PatientAsyncClient(config).connect()
     policy = {"total_timeout": 120000}
     await client.get(key(1), policy)
     gets = [client.get(key(i), policy) for i in range(1000)]
@@ -98,7 +102,7 @@ def test_a_heartbeat_beside_batches(fake: FakeCluster, count: int) -> None:
             beats += 1
 
     async def main() -> None:
-        client = await aeroloop.async_client(config).connect()
+        client = await PatientAsyncClient(config).connect()
         beat = asyncio.ensure_future(heartbeat())
         for _ in range(5):
             policy = {"total_timeout": 60_000}
@@ -123,7 +127,7 @@ def test_callbacks_run_while_gets_are_in_flight(fake: FakeCluster) -> None:
     order = []
 
     async def main() -> None:
-        client = await aeroloop.async_client(config).connect()
+        client = await PatientAsyncClient(config).connect()
         loop = asyncio.get_running_loop()
         gets = [client.get(("test", "demo", n, digest)) for n, digest in digests]
         for n, get in enumerate(gets):

@@ -32,7 +32,12 @@ from support.fakewire import (
     nested_list,
     particle_of,
 )
-from support.faults import SOAK, connected, watchdog
+from support.faults import (
+    SOAK,
+    PatientAsyncClient,
+    connected,
+    watchdog,
+)
 
 KEYS = [key(number) for number in range(10)]
 LONG = {"total_timeout": 120_000}
@@ -358,7 +363,7 @@ def test_no_keys_at_all(fake: FakeCluster) -> None:
         assert client.batch_read([], ["i"]).to_numpy(dtype).batch_records.shape == (0,)
 
         async def main() -> None:
-            async_client = await aeroloop.async_client(config).connect()
+            async_client = await PatientAsyncClient(config).connect()
             assert (await async_client.batch_read([])).to_list() == []
             await async_client.close()
 

@@ -47,11 +47,45 @@ def watchdog(seconds: float = HANG_S) -> Iterator[None]:
             HANG_FILE.unlink()
 
 
+PATIENCE_MS = 60_000
+
+
+def patient(policy: Any) -> Any:
+    """The policy, with a time-out that a busy machine does not reach if it has none."""
+    if policy is None or isinstance(policy, dict):
+        return {"total_timeout": PATIENCE_MS, **(policy or {})}
+    return policy
+
+
+class PatientClient(aeroloop.Client):
+    """For tests that are not about time: the default is a second, and the machine that
+    runs them may be busy for longer."""
+
+    def get(self, key: Any, policy: Any = None) -> Any:
+        return super().get(key, patient(policy))
+
+    def put(self, key: Any, bins: Any, meta: Any = None, policy: Any = None) -> None:
+        super().put(key, bins, meta, patient(policy))
+
+    def batch_read(self, keys: Any, bins: Any = None, policy: Any = None) -> Any:
+        return super().batch_read(keys, bins, patient(policy))
+
+
+class PatientAsyncClient(aeroloop.AsyncClient):
+    def get(self, key: Any, policy: Any = None) -> Any:
+        return super().get(key, patient(policy))
+
+    def batch_read(self, keys: Any, bins: Any = None, policy: Any = None) -> Any:
+        return super().batch_read(keys, bins, patient(policy))
+
+
 @contextmanager
-def connected(fake: FakeCluster, **config: Any) -> Iterator[aeroloop.Client]:
+def connected(
+    fake: FakeCluster, cls: type[aeroloop.Client] = PatientClient, **config: Any
+) -> Iterator[aeroloop.Client]:
     """A client of the fake cluster; the tend is slow, so that it does not disturb."""
     settings = {"hosts": fake.hosts, "tend_interval": 60_000, **config}
-    client = aeroloop.client(settings).connect()
+    client = cls(settings).connect()
     try:
         yield client
     finally:
@@ -143,5 +177,6 @@ CONNECT = """
 import asyncio, os, signal, sys, threading, time
 import aeroloop
 from support.fakewire import digest_of, key
+from support.faults import PatientAsyncClient, PatientClient
 config = {"hosts": [(sys.argv[1], int(sys.argv[2]))], "tend_interval": 60000}
 """
