@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of the extension. Each method of AsyncClient returns an Operation, which is
-# awaited; its arguments are those of Client.
+# Types of the extension. What a method of AsyncClient returns is a CoroutineOperation;
+# to a type checker the methods are coroutine functions, as to inspect.
 from collections.abc import (
     Awaitable,
     Callable,
@@ -35,6 +35,7 @@ from .types import (
     ClientConfig,
     ExistsResult,
     InfoNodeResult,
+    OperateOrderedResult,
     ReadPolicy,
     Record,
     WriteMeta,
@@ -120,6 +121,20 @@ class Client:
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
     ) -> None: ...
+    def operate(
+        self,
+        key: _Key,
+        ops: list[dict[str, Any]],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Record: ...
+    def operate_ordered(
+        self,
+        key: _Key,
+        ops: list[dict[str, Any]],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> OperateOrderedResult: ...
     def batch_read(
         self,
         keys: Iterable[_Key],
@@ -146,94 +161,106 @@ class Client:
 @disjoint_base
 class AsyncClient:
     def __init__(self, config: ClientConfig | Mapping[str, Any]) -> None: ...
-    def connect(
+    async def connect(
         self,
         username: str | None = None,
         password: str | None = None,
-    ) -> CoroutineOperation[Self]: ...
-    def put(
+    ) -> Self: ...
+    async def put(
         self,
         key: _Key,
         bins: Mapping[str, Any],
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
-    ) -> CoroutineOperation[None]: ...
-    def get(
-        self, key: _Key, policy: ReadPolicy | None = None
-    ) -> CoroutineOperation[Record]: ...
-    def select(
+    ) -> None: ...
+    async def get(self, key: _Key, policy: ReadPolicy | None = None) -> Record: ...
+    async def select(
         self,
         key: _Key,
         bins: list[str] | tuple[str, ...],
         policy: ReadPolicy | None = None,
-    ) -> CoroutineOperation[Record]: ...
-    def exists(
+    ) -> Record: ...
+    async def exists(
         self,
         key: _Key,
         policy: ReadPolicy | None = None,
-    ) -> CoroutineOperation[ExistsResult]: ...
-    def remove(
+    ) -> ExistsResult: ...
+    async def remove(
         self,
         key: _Key,
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
-    ) -> CoroutineOperation[None]: ...
-    def touch(
+    ) -> None: ...
+    async def touch(
         self,
         key: _Key,
         val: int = 0,
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
-    ) -> CoroutineOperation[None]: ...
-    def append(
+    ) -> None: ...
+    async def append(
         self,
         key: _Key,
         bin: str,
         val: str | bytes | bytearray,
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
-    ) -> CoroutineOperation[None]: ...
-    def prepend(
+    ) -> None: ...
+    async def prepend(
         self,
         key: _Key,
         bin: str,
         val: str | bytes | bytearray,
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
-    ) -> CoroutineOperation[None]: ...
-    def increment(
+    ) -> None: ...
+    async def increment(
         self,
         key: _Key,
         bin: str,
         offset: float,
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
-    ) -> CoroutineOperation[None]: ...
-    def remove_bin(
+    ) -> None: ...
+    async def remove_bin(
         self,
         key: _Key,
         bin_names: list[str] | tuple[str, ...],
         meta: WriteMeta | None = None,
         policy: WritePolicy | None = None,
-    ) -> CoroutineOperation[None]: ...
-    def batch_read(
+    ) -> None: ...
+    async def operate(
+        self,
+        key: _Key,
+        ops: list[dict[str, Any]],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> Record: ...
+    async def operate_ordered(
+        self,
+        key: _Key,
+        ops: list[dict[str, Any]],
+        meta: WriteMeta | None = None,
+        policy: WritePolicy | None = None,
+    ) -> OperateOrderedResult: ...
+    async def batch_read(
         self,
         keys: Iterable[_Key],
         bins: list[str] | tuple[str, ...] | None = None,
         policy: BatchPolicy | None = None,
-    ) -> CoroutineOperation[LazyBatchRecords]: ...
-    def info_all(
+    ) -> LazyBatchRecords: ...
+    async def info_all(
         self,
         command: str,
         policy: AdminPolicy | None = None,
-    ) -> CoroutineOperation[list[InfoNodeResult]]: ...
-    def info_random_node(
+    ) -> list[InfoNodeResult]: ...
+    async def info_random_node(
         self,
         command: str,
         policy: AdminPolicy | None = None,
-    ) -> CoroutineOperation[str]: ...
-    def ping(self) -> CoroutineOperation[bool]: ...
-    def close(self) -> CoroutineOperation[None]: ...
+    ) -> str: ...
+    async def ping(self) -> bool: ...
+    async def close(self) -> None: ...
     def is_connected(self) -> bool: ...
     def get_node_names(self) -> list[str]: ...
     def __aenter__(self) -> CoroutineOperation[Self]: ...
@@ -300,7 +327,7 @@ class AsyncMethod:
     @property
     def _is_coroutine(self) -> object: ...
     @property
-    def _is_coroutine_mark(self) -> object: ...
+    def _is_coroutine_marker(self) -> object: ...
 
 @final
 class LoopQueue:

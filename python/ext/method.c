@@ -98,31 +98,44 @@ method_get_signature(PyObject *self, void *closure)
 /* The marks by which asyncio and inspect know a function that is to be awaited. They
  * are theirs: where a version has none, the attribute is absent. */
 static PyObject *
-get_mark(const char *module, const char *name)
-{
-    PyObject *imported = PyImport_ImportModule(module);
-    if (imported == NULL) {
-        return NULL;
-    }
-    PyObject *mark = PyObject_GetAttrString(imported, name);
-    Py_DECREF(imported);
-    return mark;
-}
-
-static PyObject *
 method_get_asyncio_mark(PyObject *self, void *closure)
 {
     (void)self;
     (void)closure;
-    return get_mark("asyncio.coroutines", "_is_coroutine");
+    PyObject *module = PyImport_ImportModule("asyncio.coroutines");
+    if (module == NULL) {
+        return NULL;
+    }
+    PyObject *mark = PyObject_GetAttrString(module, "_is_coroutine");
+    Py_DECREF(module);
+    return mark;
 }
 
+/* What inspect.markcoroutinefunction leaves in an object. */
 static PyObject *
 method_get_inspect_mark(PyObject *self, void *closure)
 {
     (void)self;
     (void)closure;
-    return get_mark("inspect", "_is_coroutine_mark");
+    PyObject *mark = NULL;
+    PyObject *marked = NULL;
+    PyObject *object = NULL;
+    PyObject *types = PyImport_ImportModule("types");
+    PyObject *inspect = PyImport_ImportModule("inspect");
+    if (types != NULL && inspect != NULL) {
+        object = PyObject_CallMethod(types, "SimpleNamespace", NULL);
+    }
+    if (object != NULL) {
+        marked = PyObject_CallMethod(inspect, "markcoroutinefunction", "O", object);
+    }
+    if (marked != NULL) {
+        mark = PyObject_GetAttrString(marked, "_is_coroutine_marker");
+    }
+    Py_XDECREF(marked);
+    Py_XDECREF(object);
+    Py_XDECREF(inspect);
+    Py_XDECREF(types);
+    return mark;
 }
 
 static PyObject *
@@ -154,7 +167,7 @@ static PyGetSetDef method_getset[] = {
     {"__doc__", method_get_doc, NULL, NULL, NULL},
     {"__text_signature__", method_get_signature, NULL, NULL, NULL},
     {"_is_coroutine", method_get_asyncio_mark, NULL, NULL, NULL},
-    {"_is_coroutine_mark", method_get_inspect_mark, NULL, NULL, NULL},
+    {"_is_coroutine_marker", method_get_inspect_mark, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
