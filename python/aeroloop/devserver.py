@@ -7,6 +7,9 @@
         print(server.hosts)  # [("127.0.0.1", 40001), ...]
         server.stop_node(2)
         server.start_node(2)
+        with server.fault("delay", node=0, command="read", ms=200) as fault:
+            ...
+            assert fault.applied == 1
 
 `python -m aeroloop.devserver --nodes 3` runs the program in the foreground. It needs
 nothing but the standard library and the program; the extension is not imported.
@@ -28,7 +31,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["DevServer", "DevServerError", "find_program"]
+__all__ = ["DevServer", "DevServerError", "Fault", "find_program"]
 
 _PROGRAM = "aeroloop-devserver"
 _VARIABLE = "AEROLOOP_DEVSERVER"
@@ -64,6 +67,14 @@ def find_program() -> str:
     return found
 
 
+def _ask(sock: socket.socket, command: str) -> str:
+    body = command.encode() + b"\n"
+    sock.sendall(struct.pack(">BBHI", _PROTO_VERSION, _PROTO_INFO, 0, len(body)) + body)
+    size = int.from_bytes(_read_exactly(sock, 8)[2:], "big")
+    answer = _read_exactly(sock, size).decode("utf-8", "replace")
+    return answer.rstrip("\n").partition("\t")[2]
+
+
 def _read_exactly(sock: socket.socket, size: int) -> bytes:
     data = bytearray()
     while len(data) < size:
@@ -72,6 +83,90 @@ def _read_exactly(sock: socket.socket, size: int) -> bytes:
             raise DevServerError("the server closed the connection")
         data += got
     return bytes(data)
+
+
+class _Control:
+    """A connection for commands that may close the port to new ones. Any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sock: socket.socket | None = None
+        self._owner = 0
+
+    def ask(self, addresses: Sequence[tuple[str, int]], command: str) -> str:
+        """Send one command over the old connection, or a new one to any address."""
+        with self._lock:
+            if self._sock is not None and self._owner == os.getpid():
+                try:
+                    return _ask(self._sock, command)
+                except (OSError, DevServerError):
+                    pass  # its node was stopped
+            self._drop()
+            error: OSError | DevServerError | None = None
+            for address in addresses:
+                try:
+                    sock = socket.create_connection(address, timeout=10.0)
+                except OSError as failed:
+                    error = failed
+                    continue
+                self._sock, self._owner = sock, os.getpid()
+                return _ask(sock, command)
+            raise DevServerError(f"no node of the server answers: {error}")
+
+    def _drop(self) -> None:
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+
+class Fault:
+    """A fault that is in force; ends with the `with` block, or by `clear`."""
+
+    def __init__(self, server: "DevServer", number: int, text: str) -> None:
+        self._server = server
+        self._text = text
+        self.id = number
+
+    def _counts(self) -> dict[str, str]:
+        for listed in self._server.faults():
+            if listed["id"] == str(self.id):
+                return listed
+        raise DevServerError(f"fault {self.id} ({self._text}) was cleared")
+
+    @property
+    def applied(self) -> int:
+        """How many times it has acted."""
+        return int(self._counts()["applied"])
+
+    @property
+    def matched(self) -> int:
+        """How many requests its keys fitted, whether it acted on them or not."""
+        return int(self._counts()["matched"])
+
+    def clear(self) -> None:
+        """End it. Harmless when it was cleared before."""
+        if any(listed["id"] == str(self.id) for listed in self._server.faults()):
+            self._server._order(f"aeroloop-fault-clear:id={self.id}")
+
+    def __enter__(self) -> "Fault":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # A server that has ended has no faults; its end is not this block's to tell.
+        if self._server.returncode is None:
+            self.clear()
+
+    def __repr__(self) -> str:
+        return f"<Fault {self.id}: {self._text}>"
 
 
 class DevServer:
@@ -117,6 +212,7 @@ class DevServer:
             stderr=subprocess.PIPE,
         )
         self._owner = os.getpid()
+        self._link = _Control()
         self._errors: deque[bytes] = deque(maxlen=_ERROR_LINES)
         self._drain = threading.Thread(target=self._drain_errors, daemon=True)
         self._drain.start()
@@ -162,16 +258,11 @@ class DevServer:
 
     def info(self, command: str, node: int = 0, *, timeout: float = 10.0) -> str:
         """Send one info command to a node and return the value of its answer."""
-        body = command.encode() + b"\n"
-        header = struct.pack(">BBHI", _PROTO_VERSION, _PROTO_INFO, 0, len(body))
         try:
             with socket.create_connection(self.hosts[node], timeout=timeout) as sock:
-                sock.sendall(header + body)
-                size = int.from_bytes(_read_exactly(sock, 8)[2:], "big")
-                answer = _read_exactly(sock, size).decode("utf-8", "replace")
+                return _ask(sock, command)
         except OSError as error:
             raise DevServerError(f"node {node} does not answer: {error}") from error
-        return answer.rstrip("\n").partition("\t")[2]
 
     def nodes(self) -> list[dict[str, str]]:
         """Return what the server tells of its nodes: id, address, state, and so on."""
@@ -230,6 +321,71 @@ class DevServer:
                 raise DevServerError(f"the nodes did not settle within {timeout:g} s")
             time.sleep(0.01)
 
+    def fault(
+        self,
+        kind: str,
+        node: int | None = None,
+        command: str | Sequence[str] = "any",
+        count: int | None = None,
+        **parameters: str | int | float,
+    ) -> Fault:
+        """Order a fault, in force until the end of a `with` block or `Fault.clear`.
+
+        Args:
+            kind: delay, stall, trickle, reset, truncate, wrong_length, wrong_result,
+                lost_reply or refuse.
+            node: Index of the node that it is for; None is all nodes.
+            command: read, write, delete, operate, batch, info, or any; or several.
+            count: How many times it acts; None is always.
+            parameters: The kind's own (`ms`, `bytes`, `result`, ...) and further
+                limits (`namespace`, `set`, `connection`, `after`, `probability`,
+                `seed`), as docs/internals/devserver.md has them.
+        """
+        words = {"kind": kind.replace("_", "-")}
+        if node is not None:
+            words["node"] = str(node)
+        names = [command] if isinstance(command, str) else list(command)
+        if names != ["any"]:
+            words["command"] = "+".join(names)
+        if count is not None:
+            words["count"] = str(count)
+        words.update({key: str(value) for key, value in parameters.items()})
+        text = ";".join(f"{key}={value}" for key, value in words.items())
+        answer = self._order(f"aeroloop-fault-add:{text}")
+        return Fault(self, int(answer.partition("=")[2]), text)
+
+    def faults(self) -> list[dict[str, str]]:
+        """Return the faults in force and what they did: id, kind, applied, and so on."""
+        listed = self._order("aeroloop-fault-list")
+        return [
+            dict(part.partition("=")[::2] for part in fault.split(","))
+            for fault in listed.split(";")
+            if fault
+        ]
+
+    def clear_faults(self) -> None:
+        """End all faults. Connections that were silenced stay so."""
+        self._order("aeroloop-fault-clear")
+
+    def connections(self) -> list[dict[str, str]]:
+        """Return id, node and peer address of all connections to the server."""
+        listed = self._order("aeroloop-connections")
+        return [
+            dict(part.partition("=")[::2] for part in connection.split(","))
+            for connection in listed.split(";")
+            if connection
+        ]
+
+    def advance_clock(self, seconds: int) -> None:
+        """Move the server's clock forward: records whose time has come expire."""
+        self._order(f"aeroloop-clock-advance:seconds={seconds}")
+
+    def _order(self, command: str) -> str:
+        answer = self._link.ask(self.hosts, command)
+        if answer.startswith("ERROR"):
+            raise DevServerError(f"{command}: {answer}")
+        return answer
+
     @property
     def returncode(self) -> int | None:
         """The status that the server ended with, None while it runs."""
@@ -238,6 +394,7 @@ class DevServer:
     def close(self) -> None:
         """End the server. Safe to call again; in a forked child it lets go of it."""
         process = self._process
+        self._link.close()
         if os.getpid() == self._owner and process.poll() is None:
             process.terminate()
             try:

@@ -4,6 +4,9 @@
     def test_put(aerospike_devserver):
         client = aeroloop.client({"hosts": aerospike_devserver.hosts}).connect()
 
+    def test_slow_node(aerospike_faults):
+        aerospike_faults("delay", command="read", ms=200)
+
 Under pytest-xdist each worker is a session of its own and has its own server, on free
 ports.
 """
@@ -15,9 +18,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from .devserver import DevServer
+    from .devserver import DevServer, Fault
 
 
 @pytest.fixture(scope="session")
@@ -27,3 +30,10 @@ def aerospike_devserver() -> Iterator[DevServer]:
 
     with DevServer() as server:
         yield server
+
+
+@pytest.fixture
+def aerospike_faults(aerospike_devserver: DevServer) -> Iterator[Callable[..., Fault]]:
+    """`DevServer.fault` of the session's server; faults end with the test."""
+    yield aerospike_devserver.fault
+    aerospike_devserver.clear_faults()

@@ -46,6 +46,46 @@ class InfoNodeResult(NamedTuple):
     response: str
 
 
+class BinTuple(NamedTuple):
+    """One result of operate_ordered."""
+
+    name: str
+    value: Any
+
+
+class OperateOrderedResult(NamedTuple):
+    """What operate_ordered gives: a BinTuple for each op that has a result."""
+
+    key: AerospikeKey | None
+    meta: RecordMetadata | None
+    ordered_bins: list[BinTuple]
+
+
+class BatchRecord(NamedTuple):
+    """What became of one record of a batch that writes: `result` is 0 or a code."""
+
+    key: AerospikeKey | None
+    result: int
+    record: Record | None
+    in_doubt: bool = False
+
+
+class BatchRetryInfo(NamedTuple):
+    """How often a batch was sent by `retry`, and what was left."""
+
+    attempts: int = 1
+    max_attempts: int = 1
+    truncated_by_timeout: bool = False
+    unresolved: int = 0
+
+
+class BatchWriteResult(NamedTuple):
+    """What a batch that writes gives: one BatchRecord a key, in order."""
+
+    batch_records: list[BatchRecord]
+    retry: BatchRetryInfo = BatchRetryInfo()
+
+
 UserKey: TypeAlias = str | int
 AerospikeRecord: TypeAlias = dict[str, Any]
 BatchRecords: TypeAlias = dict[UserKey, AerospikeRecord]
@@ -115,6 +155,16 @@ class BatchPolicy(TypedDict, total=False):
     ttl: int
 
 
+class BatchDeletePolicy(TypedDict, total=False):
+    """The keys of a batch policy that apply to each record removed."""
+
+    key: int
+    gen: int
+    commit_level: int
+    durable_delete: bool
+    filter_expression: Any
+
+
 class AdminPolicy(TypedDict, total=False):
     """Policy of info commands."""
 
@@ -128,6 +178,15 @@ class WriteMeta(TypedDict, total=False):
     ttl: int
     key: int
     exists: int
+    commit_level: int
+    durable_delete: bool
+
+
+class BatchDeleteMeta(TypedDict, total=False):
+    """What batch_remove expects of one record, and how it is to be removed."""
+
+    gen: int
+    key: int
     commit_level: int
     durable_delete: bool
 

@@ -382,6 +382,10 @@ client_enter(PyObject *self, PyObject *ignored)
               "Add a number to a bin."),                                              \
         ENTRY(remove_bin, ", key, bin_names, meta=None, policy=None",                 \
               "Delete bins of a record."),                                            \
+        ENTRY(operate, ", key, ops, meta=None, policy=None",                          \
+              "Read and write bins of a record in one step."),                        \
+        ENTRY(operate_ordered, ", key, ops, meta=None, policy=None",                  \
+              "The same, with a result for each op that has one, in order."),         \
         ENTRY(batch_read, ", keys, bins=None, policy=None",                           \
               "Read many records; bins=[] reads generation and ttl alone."),          \
         ENTRY(info_all, ", command, policy=None",                                     \

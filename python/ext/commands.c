@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "operate.h"
+
 static int
 begin(aeropy_call *call, aero_request_kind kind, PyObject *key)
 {
@@ -238,6 +240,18 @@ build_remove_bin(aeropy_call *call, PyObject *const *values)
 }
 
 static int
+build_operate(aeropy_call *call, PyObject *const *values)
+{
+    return aeropy_build_operate(call, values);
+}
+
+static int
+build_operate_ordered(aeropy_call *call, PyObject *const *values)
+{
+    return aeropy_build_operate(call, values);
+}
+
+static int
 add_batch_bin(aeropy_call *call, PyObject *name)
 {
     aero_op op = {.type = AERO_OP_READ};
@@ -418,6 +432,8 @@ REQUEST(prepend, 3, 5, 0, none, A(key), A(bin), A(val), A(meta), A(policy));
 REQUEST(increment, 3, 5, AEROPY_FLAG_ARGUMENTS_FIRST, none, A(key), A(bin), A(offset),
         A(meta), A(policy));
 REQUEST(remove_bin, 2, 4, 0, none, A(key), A(bin_names), A(meta), A(policy));
+REQUEST(operate, 2, 4, 0, operate, A(key), A(ops), A(meta), A(policy));
+REQUEST(operate_ordered, 2, 4, 0, ordered, A(key), A(ops), A(meta), A(policy));
 REQUEST(batch_read, 1, 3, 0, batch, A(keys), A(bins), A(policy));
 REQUEST(info_all, 1, 2, 0, info_all, A(command), A(policy));
 REQUEST(info_random_node, 1, 2, 0, info_text, A(command), A(policy));

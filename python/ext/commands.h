@@ -18,6 +18,8 @@
     X(prepend)             \
     X(increment)           \
     X(remove_bin)          \
+    X(operate)             \
+    X(operate_ordered)     \
     X(batch_read)          \
     X(info_all)            \
     X(info_random_node)    \
@@ -38,6 +40,8 @@ PyObject *aeropy_result_exists(const aeropy_reply *reply);
 PyObject *aeropy_result_ping(const aeropy_reply *reply);
 PyObject *aeropy_result_info_all(const aeropy_reply *reply);
 PyObject *aeropy_result_info_text(const aeropy_reply *reply);
+PyObject *aeropy_result_operate(const aeropy_reply *reply); /* operate.c */
+PyObject *aeropy_result_ordered(const aeropy_reply *reply);
 PyObject *aeropy_result_batch(const aeropy_reply *reply); /* batch.c */
 
 #endif

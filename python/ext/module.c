@@ -55,20 +55,29 @@ import_classes(aeropy_state *state)
 {
     PyObject *types = PyImport_ImportModule("aeroloop.types");
     state->exceptions = PyImport_ImportModule("aeroloop.exception");
-    if (types != NULL && state->exceptions != NULL) {
-        state->client_error = PyObject_GetAttrString(state->exceptions, "ClientError");
-        state->record_tuple = PyObject_GetAttrString(types, "Record");
-        state->key_tuple = PyObject_GetAttrString(types, "AerospikeKey");
-        state->meta_tuple = PyObject_GetAttrString(types, "RecordMetadata");
-        state->exists_tuple = PyObject_GetAttrString(types, "ExistsResult");
-        state->info_tuple = PyObject_GetAttrString(types, "InfoNodeResult");
+    struct {
+        PyObject **slot;
+        const char *name;
+    } const tuples[] = {
+        {&state->record_tuple, "Record"},
+        {&state->key_tuple, "AerospikeKey"},
+        {&state->meta_tuple, "RecordMetadata"},
+        {&state->exists_tuple, "ExistsResult"},
+        {&state->info_tuple, "InfoNodeResult"},
+        {&state->bin_tuple, "BinTuple"},
+        {&state->ordered_tuple, "OperateOrderedResult"},
+    };
+    int result = types == NULL || state->exceptions == NULL ? -1 : 0;
+    for (size_t i = 0; result == 0 && i < sizeof(tuples) / sizeof(tuples[0]); i++) {
+        *tuples[i].slot = PyObject_GetAttrString(types, tuples[i].name);
+        result = *tuples[i].slot == NULL ? -1 : 0;
     }
     Py_XDECREF(types);
-    return state->client_error != NULL && state->record_tuple != NULL &&
-                   state->key_tuple != NULL && state->meta_tuple != NULL &&
-                   state->exists_tuple != NULL && state->info_tuple != NULL
-               ? 0
-               : -1;
+    if (result < 0) {
+        return -1;
+    }
+    state->client_error = PyObject_GetAttrString(state->exceptions, "ClientError");
+    return state->client_error == NULL ? -1 : 0;
 }
 
 static int

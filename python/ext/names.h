@@ -19,6 +19,7 @@
     X(meta)                      \
     X(msg)                       \
     X(offset)                    \
+    X(ops)                       \
     X(overflow)                  \
     X(policy)                    \
     X(strict)                    \
@@ -76,6 +77,7 @@
     X(is_closed)              \
     X(items)                  \
     X(node)                   \
+    X(op)                     \
     X(remove_reader)          \
     X(result_code)            \
     X(values)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* results - answers as the objects of section 7 of the API. */
-#include <string.h>
+#include "results.h"
 
-#include "bins.h"
-#include "commands.h"
+#include <string.h>
 
 PyObject *
 aeropy_result_none(const aeropy_reply *reply)
@@ -25,9 +24,8 @@ aeropy_result_client(const aeropy_reply *reply)
     return Py_NewRef((PyObject *)reply->client);
 }
 
-/* A NamedTuple of `count` items, which are taken; NULL when one of them is NULL. */
-static PyObject *
-named_tuple(PyObject *class, Py_ssize_t count, PyObject **items)
+PyObject *
+aeropy_named_tuple(PyObject *class, Py_ssize_t count, PyObject **items)
 {
     PyTypeObject *type = (PyTypeObject *)class;
     PyObject *tuple = NULL;
@@ -50,26 +48,39 @@ named_tuple(PyObject *class, Py_ssize_t count, PyObject **items)
     return tuple;
 }
 
+PyObject *
+aeropy_key_out(aeropy_state *state, PyObject *key, const uint8_t *digest)
+{
+    PyObject *items[4];
+    for (Py_ssize_t i = 0; i < 3; i++) {
+        items[i] = Py_NewRef(PyTuple_GET_ITEM(key, i));
+    }
+    items[3] = PyBytes_FromStringAndSize((const char *)digest, AERO_DIGEST_SIZE);
+    return aeropy_named_tuple(state->key_tuple, 4, items);
+}
+
+PyObject *
+aeropy_meta_out(aeropy_state *state, uint32_t generation, uint32_t ttl)
+{
+    PyObject *items[2] = {
+        PyLong_FromUnsignedLong(generation),
+        PyLong_FromUnsignedLong(ttl),
+    };
+    return aeropy_named_tuple(state->meta_tuple, 2, items);
+}
+
 /* The key tuple of the caller is the context. */
 static PyObject *
 key_out(const aeropy_reply *reply)
 {
-    PyObject *items[4];
-    for (Py_ssize_t i = 0; i < 3; i++) {
-        items[i] = Py_NewRef(PyTuple_GET_ITEM(reply->context, i));
-    }
-    items[3] = PyBytes_FromStringAndSize((const char *)reply->digest, AERO_DIGEST_SIZE);
-    return named_tuple(reply->state->key_tuple, 4, items);
+    return aeropy_key_out(reply->state, reply->context, reply->digest);
 }
 
 static PyObject *
 meta_out(aeropy_state *state, const aero_record *record)
 {
-    PyObject *items[2] = {
-        PyLong_FromUnsignedLong(aero_record_generation(record)),
-        PyLong_FromUnsignedLong(aero_record_ttl(record)),
-    };
-    return named_tuple(state->meta_tuple, 2, items);
+    return aeropy_meta_out(state, aero_record_generation(record),
+                           aero_record_ttl(record));
 }
 
 static PyObject *
@@ -97,7 +108,7 @@ record_out(const aeropy_reply *reply, bool with_bins)
     PyObject *bins = with_bins ? bins_out(state, record) : PyDict_New();
     if (bins != NULL) {
         PyObject *items[3] = {key_out(reply), meta_out(state, record), bins};
-        result = named_tuple(state->record_tuple, 3, items);
+        result = aeropy_named_tuple(state->record_tuple, 3, items);
     }
     aero_record_unref(record);
     return result;
@@ -125,7 +136,7 @@ aeropy_result_exists(const aeropy_reply *reply)
         aero_record_unref(record);
     }
     PyObject *items[2] = {key_out(reply), meta};
-    return named_tuple(reply->state->exists_tuple, 2, items);
+    return aeropy_named_tuple(reply->state->exists_tuple, 2, items);
 }
 
 static PyObject *
@@ -192,7 +203,7 @@ info_row_out(aeropy_state *state, const aero_info_row *row)
         PyLong_FromLong(code),
         response_out(row),
     };
-    return named_tuple(state->info_tuple, 3, items);
+    return aeropy_named_tuple(state->info_tuple, 3, items);
 }
 
 PyObject *

@@ -35,6 +35,8 @@
     X(meta_tuple)                                                               \
     X(exists_tuple)                                                             \
     X(info_tuple)                                                               \
+    X(bin_tuple)                                                                \
+    X(ordered_tuple)                                                            \
     X(layout_names) /* bin names of the last record: tuple of str (bins.c) */   \
     X(layout_template)                                                          \
     X(loop_queues)      /* dict: id(loop) -> weak reference to its LoopQueue */ \

@@ -15,21 +15,20 @@
 #define SECURITY_SIZE 16
 #define DEFAULT_TIMEOUT_MS 1000 /* transaction-max-ms */
 
-static void conn_serve(aeros_conn *conn);
-
-static void
-conn_free(aeros_conn *conn)
+void
+aeros_conn_free(aeros_conn *conn)
 {
     const aero_allocator *allocator = conn->node->server->allocator;
     aeroi_buf_deinit(&conn->in);
     aeroi_buf_deinit(&conn->out);
     aeroi_buf_deinit(&conn->sending);
     aeros_read_plan_free(&conn->node->server->exec, &conn->plan);
+    aeros_hit_free(conn->hit);
     aeroi_free(allocator, conn);
 }
 
-static void
-conn_close(aeros_conn *conn, bool reset)
+void
+aeros_conn_close(aeros_conn *conn, bool reset)
 {
     if (conn->closed) {
         return;
@@ -49,12 +48,15 @@ conn_close(aeros_conn *conn, bool reset)
 }
 
 /* Sends what `out` holds; later answers go to the other buffer. */
-static bool
-conn_send(aeros_conn *conn)
+bool
+aeros_conn_send(aeros_conn *conn)
 {
     if (conn->out.failed) {
-        conn_close(conn, false);
+        aeros_conn_close(conn, false);
         return false;
+    }
+    if (conn->hit != NULL) {
+        return aeros_hit_take(conn, conn->out.len, true);
     }
     aeroi_buf full = conn->out;
     conn->out = conn->sending;
@@ -68,7 +70,7 @@ conn_send(aeros_conn *conn)
         return true;
     }
     if (status != AERO_OK) {
-        conn_close(conn, false);
+        aeros_conn_close(conn, false);
         return false;
     }
     aeroi_buf_reset(&conn->sending);
@@ -78,12 +80,15 @@ conn_send(aeros_conn *conn)
 bool
 aeros_conn_flush(aeros_conn *conn)
 {
+    if (conn->hit != NULL) {
+        return aeros_hit_take(conn, conn->frame_start, false);
+    }
     /* The open frame moves to the buffer that comes next. */
     size_t open_len = conn->out.len - conn->frame_start;
     aeroi_buf_reset(&conn->sending);
     aeroi_buf_put(&conn->sending, conn->out.data + conn->frame_start, open_len);
     if (conn->sending.failed || conn->out.failed) {
-        conn_close(conn, false);
+        aeros_conn_close(conn, false);
         return false;
     }
     conn->out.len = conn->frame_start;
@@ -97,7 +102,7 @@ aeros_conn_flush(aeros_conn *conn)
         conn->writing = true;
     }
     else if (status != AERO_OK) {
-        conn_close(conn, false);
+        aeros_conn_close(conn, false);
         return false;
     }
     return true;
@@ -118,8 +123,8 @@ void
 aeros_conn_batch_done(aeros_conn *conn)
 {
     request_end(conn);
-    if (conn_send(conn)) {
-        conn_serve(conn);
+    if (aeros_conn_send(conn)) {
+        aeros_conn_serve(conn);
     }
 }
 
@@ -146,12 +151,12 @@ on_owner_done(aeros_owner *owner, const uint8_t *answer, size_t len)
                                conn->out.len - AEROI_PROTO_SIZE);
         }
         request_end(conn);
-        if (conn_send(conn)) {
-            conn_serve(conn);
+        if (aeros_conn_send(conn)) {
+            aeros_conn_serve(conn);
         }
     }
     if (conn->closed && !conn->in_serve) {
-        conn_free(conn);
+        aeros_conn_free(conn);
     }
 }
 
@@ -301,6 +306,33 @@ proto_is_good(const aeroi_proto *proto)
            proto->type <= AEROI_PROTO_XDR && proto->body_len <= AERO_FRAME_BODY_MAX;
 }
 
+/* Serves the whole frame at in_start. False when the connection closed. */
+static bool
+frame_run(aeros_conn *conn, uint8_t type, const uint8_t *body, size_t len)
+{
+    aeros_hit_next next = AEROS_HIT_RUN;
+    if (conn->node->server->faults.active != 0 && !conn->was_delayed) {
+        next = aeros_hit_request(conn, type, body, len);
+        if (next == AEROS_HIT_STOP) {
+            return false;
+        }
+    }
+    conn->was_delayed = false;
+    if (next == AEROS_HIT_RUN) {
+        frame_serve(conn, type, body, len);
+    }
+    if (conn->closed) {
+        return false;
+    }
+    if (conn->frame_len > 0 && !conn->waiting) {
+        request_end(conn);
+        if (conn->out.len > 0) {
+            return aeros_conn_send(conn);
+        }
+    }
+    return true;
+}
+
 /* Serves one whole frame of `in`; false when there is none, or the connection closed.
  */
 static bool
@@ -314,24 +346,15 @@ next_serve(aeros_conn *conn)
     aeroi_proto proto;
     aeroi_proto_decode(frame, &proto);
     if (!proto_is_good(&proto)) {
-        conn_close(conn, false);
+        aeros_conn_close(conn, false);
         return false;
     }
     if (left - AEROI_PROTO_SIZE < proto.body_len) {
         return false;
     }
     conn->frame_len = AEROI_PROTO_SIZE + (size_t)proto.body_len;
-    frame_serve(conn, proto.type, frame + AEROI_PROTO_SIZE, (size_t)proto.body_len);
-    if (conn->closed) {
-        return false;
-    }
-    if (conn->frame_len > 0 && !conn->waiting) {
-        request_end(conn);
-        if (conn->out.len > 0) {
-            return conn_send(conn);
-        }
-    }
-    return true;
+    return frame_run(conn, proto.type, frame + AEROI_PROTO_SIZE,
+                     (size_t)proto.body_len);
 }
 
 /* Frees what a large frame has left behind. */
@@ -357,9 +380,8 @@ in_compact(aeros_conn *conn)
     }
 }
 
-/* Serves what has arrived until the socket or other nodes have to be waited for. */
-static void
-conn_serve(aeros_conn *conn)
+void
+aeros_conn_serve(aeros_conn *conn)
 {
     if (conn->in_serve) {
         return; /* the loop below goes on */
@@ -372,7 +394,23 @@ conn_serve(aeros_conn *conn)
         if (!conn->waiting) {
             in_compact(conn);
         }
-        aeroi_stream_set_reading(conn->stream, !conn->waiting && !conn->writing);
+        bool silent = conn->hit != NULL && conn->hit->state == AEROS_HIT_SILENT;
+        if (silent) {
+            conn->in.len = 0; /* read on: the client's end has to be seen */
+        }
+        aeroi_stream_set_reading(conn->stream,
+                                 silent || (!conn->waiting && !conn->writing));
+    }
+}
+
+void
+aeros_conn_resume(aeros_conn *conn)
+{
+    conn->waiting = false;
+    conn->was_delayed = true;
+    aeros_conn_serve(conn);
+    if (conn->closed) {
+        aeros_conn_free(conn);
     }
 }
 
@@ -381,20 +419,23 @@ on_written(void *owner, aero_status status)
 {
     aeros_conn *conn = owner;
     if (status != AERO_OK) {
-        conn_close(conn, false);
+        aeros_conn_close(conn, false);
     }
     else {
         conn->writing = false;
         aeroi_buf_reset(&conn->sending);
-        if (conn->waiting) {
+        if (conn->hit != NULL) {
+            aeros_hit_written(conn);
+        }
+        else if (conn->waiting) {
             aeros_batch_run(conn);
         }
         else {
-            conn_serve(conn);
+            aeros_conn_serve(conn);
         }
     }
     if (conn->closed) {
-        conn_free(conn);
+        aeros_conn_free(conn);
     }
 }
 
@@ -420,17 +461,17 @@ on_readable(void *owner)
     bool fresh = conn->in.len == conn->in_start;
     ssize_t got = conn_read(conn);
     if (got < 0) {
-        conn_close(conn, false);
+        aeros_conn_close(conn, false);
     }
     else if (got > 0) {
         conn->in.len += (size_t)got;
         if (fresh) {
             conn->arrived_ns = aeroi_clock_ns();
         }
-        conn_serve(conn);
+        aeros_conn_serve(conn);
     }
     if (conn->closed) {
-        conn_free(conn);
+        aeros_conn_free(conn);
     }
 }
 
@@ -462,6 +503,10 @@ aeros_conn_accept(void *owner, int fd)
     aeroi_list_push_back(&node->conns, &conn->link);
     node->client_connections++;
     node->stats.connections_opened++;
+    conn->id = ++node->server->last_connection;
+    if (node->server->faults.active != 0 && aeros_hit_connect(conn)) {
+        aeros_conn_free(conn);
+    }
 }
 
 void
@@ -471,9 +516,9 @@ aeros_conns_close(aeros_node *node, bool reset)
     for (aeroi_list *at = node->conns.next; at != &node->conns; at = next) {
         next = at->next;
         aeros_conn *conn = AEROI_CONTAINER(at, aeros_conn, link);
-        conn_close(conn, reset);
+        aeros_conn_close(conn, reset);
         if (!conn->in_serve) {
-            conn_free(conn);
+            aeros_conn_free(conn);
         }
     }
 }

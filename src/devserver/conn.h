@@ -7,6 +7,7 @@
 #define AERO_SRC_DEVSERVER_CONN_H
 
 #include "devserver/batch.h"
+#include "devserver/fault_hit.h"
 #include "devserver/node.h"
 #include "devserver/submit.h"
 
@@ -15,6 +16,7 @@
 typedef struct aeros_conn {
     aeroi_list link; /* in node->conns */
     aeros_node *node;
+    uint64_t id; /* counts all connections of the server from 1 */
     aeroi_stream *stream;
     aeroi_buf in; /* not yet served from in_start on */
     size_t in_start;
@@ -26,6 +28,8 @@ typedef struct aeros_conn {
     bool waiting;  /* the request at in_start is not finished */
     bool in_serve; /* inside conn_serve */
     bool closed;
+    bool was_delayed;  /* by a fault: the request at in_start is to be executed */
+    aeros_hit *hit;    /* the fault at work, or NULL */
     size_t frame_len;  /* of the request that is not finished */
     aeros_owner owner; /* waits for other nodes */
     aeros_batch batch; /* the batch that is not finished */
@@ -37,6 +41,17 @@ typedef struct aeros_conn {
 /* For the client listener: `node` is an aeros_node. */
 void aeros_conn_accept(void *node, int fd);
 void aeros_conns_close(aeros_node *node, bool reset);
+
+/* For faults. Ends the stream; the memory is for aeros_conn_free, by whoever has called
+ * in from the loop. */
+void aeros_conn_close(aeros_conn *conn, bool reset);
+void aeros_conn_free(aeros_conn *conn);
+/* Sends all of `out`. False when the connection was closed. */
+bool aeros_conn_send(aeros_conn *conn);
+/* Serves what has arrived until the socket or other nodes have to be waited for. */
+void aeros_conn_serve(aeros_conn *conn);
+/* Executes the request at in_start, which a fault has delayed. May free. */
+void aeros_conn_resume(aeros_conn *conn);
 
 /* For the batch. Sends the whole frames of `out` (up to frame_start). False when the
  * connection was closed. */

@@ -68,10 +68,9 @@ static const aeros_info_command *
 command_find(aeroi_text name)
 {
     const aeros_info_command *const tables[] = {
-        aeros_info_cluster_commands,
-        aeros_info_data_commands,
-        aeros_info_stat_commands,
-        aeros_info_control_commands,
+        aeros_info_cluster_commands, aeros_info_data_commands,
+        aeros_info_stat_commands,    aeros_info_control_commands,
+        aeros_info_fault_commands,
     };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         for (const aeros_info_command *at = tables[i]; at->name != NULL; at++) {

@@ -31,6 +31,7 @@ extern const aeros_info_command aeros_info_cluster_commands[];
 extern const aeros_info_command aeros_info_data_commands[];
 extern const aeros_info_command aeros_info_stat_commands[];
 extern const aeros_info_command aeros_info_control_commands[];
+extern const aeros_info_command aeros_info_fault_commands[];
 
 /* "key=value;key=value": the value of a key; false when it is not there. */
 bool aeros_info_param(const aeros_info *info, const char *key, aeroi_text *out);

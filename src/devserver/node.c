@@ -48,6 +48,27 @@ id_make(aeros_node *node)
 }
 
 aero_status
+aeros_node_port_update(aeros_node *node)
+{
+    aeros_server *server = node->server;
+    if (aeros_faults_close_port(&server->faults, node->index)) {
+        aeroi_listener_close(node->listener);
+        node->listener = NULL;
+        return AERO_OK;
+    }
+    if (node->listener != NULL) {
+        return AERO_OK;
+    }
+    aero_status status =
+        aeroi_listener_new(server->loop, &node->address, aeros_conn_accept, node,
+                           &node->address, NULL, &node->listener);
+    if (status != AERO_OK) {
+        node->listener = NULL;
+    }
+    return status;
+}
+
+aero_status
 aeros_node_open(aeros_node *node, int *system_error)
 {
     aeros_server *server = node->server;
@@ -73,7 +94,7 @@ aeros_node_open(aeros_node *node, int *system_error)
     aeroi_address_format(&node->address, node->address_text);
     id_make(node);
     node->started_ns = aeroi_clock_ns();
-    return AERO_OK;
+    return aeros_node_port_update(node);
 }
 
 void

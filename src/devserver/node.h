@@ -33,7 +33,7 @@ typedef struct aeros_node {
     char address_text[AEROI_ADDRESS_TEXT_SIZE]; /* host:port */
     aeroi_address address;                      /* with the port in use */
     aeroi_address link_address;                 /* where the other nodes connect */
-    aeroi_listener *listener;                   /* NULL while the node is down */
+    aeroi_listener *listener;                   /* NULL while it is down, or refuses */
     aeroi_listener *link_listener;
     aeroi_list conns;                  /* of clients */
     aeroi_list inlets;                 /* links of other nodes to this one */
@@ -47,14 +47,10 @@ typedef struct aeros_node {
 aero_status aeros_node_init(aeros_node *node, aeros_server *server, uint32_t index);
 /* Listens: at first on the configured port, later on the one it had. */
 aero_status aeros_node_open(aeros_node *node, int *system_error);
+/* Closes the port for clients or opens it again, as the faults say. */
+aero_status aeros_node_port_update(aeros_node *node);
 /* Closes listeners, connections and links, and drops all data. */
 void aeros_node_close(aeros_node *node, bool reset);
 void aeros_node_free(aeros_node *node);
-
-static inline bool
-aeros_node_is_open(const aeros_node *node)
-{
-    return node->listener != NULL;
-}
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "devserver/server.h"
 
+#include <inttypes.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -9,6 +10,8 @@
 #include "devserver/conn.h"
 #include "devserver/inlet.h"
 
+#define NS_PER_SECOND 1000000000u
+#define CLOCK_AHEAD_MAX_NS (50ull * 365 * 86400 * NS_PER_SECOND)
 #define REAP_PERIOD_MS 120000 /* nsup-period */
 #define REAP_SLICE_MS 10
 #define REAP_SLICE_PARTITIONS 256u
@@ -22,7 +25,8 @@ aeros_server_tick(aeros_server *server)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec +
+                  server->clock_ahead_ns;
     if (ns <= server->last_ns) {
         ns = server->last_ns + 1;
     }
@@ -52,6 +56,27 @@ on_reap(aeroi_timer *timer)
         }
     }
     timer_after(server, timer, again ? REAP_SLICE_MS : REAP_PERIOD_MS);
+}
+
+aero_status
+aeros_server_clock_advance(aeros_server *server, uint64_t seconds)
+{
+    /* Void times have 32 bits: this leaves room for the longest ttl. */
+    uint64_t left_ns = CLOCK_AHEAD_MAX_NS - server->clock_ahead_ns;
+    if (seconds > left_ns / NS_PER_SECOND) {
+        return AERO_ERR_RANGE;
+    }
+    server->clock_ahead_ns += seconds * NS_PER_SECOND;
+    aeros_server_tick(server);
+    aeroi_log_write(&server->log, AERO_LOG_INFO, "clock advanced by %" PRIu64 " s",
+                    seconds);
+    for (uint32_t i = 0; i < server->config.node_count; i++) {
+        for (uint32_t ns = 0; ns < server->config.namespace_count; ns++) {
+            (void)aeros_store_reap(&server->nodes[i].stores[ns], AERO_PARTITION_COUNT,
+                                   server->exec.now_void);
+        }
+    }
+    return AERO_OK;
 }
 
 static void
@@ -141,12 +166,15 @@ aero_status
 aeros_server_start(aeros_server *server, const aero_allocator *allocator,
                    aeroi_loop *loop, const aeros_config *config, aero_error *error)
 {
+    aeroi_log log = server->log;
     memset(server, 0, sizeof *server);
+    server->log = log;
     server->allocator = aeroi_allocator_or_default(allocator);
     server->loop = loop;
     server->config = *config;
     server->started_ns = aeroi_clock_ns();
     aeros_exec_init(&server->exec, server->allocator);
+    aeros_faults_init(&server->faults, server->allocator);
     aeros_cluster_init(&server->cluster, config->node_count,
                        config->replication_factor);
     server->cluster.drop_cb = on_drop;
@@ -200,6 +228,7 @@ aeros_server_free(aeros_server *server)
     aeroi_free(server->allocator, server->nodes);
     server->nodes = NULL;
     aeros_exec_deinit(&server->exec);
+    aeros_faults_deinit(&server->faults);
 }
 
 aero_status
@@ -211,6 +240,7 @@ aeros_server_node_stop(aeros_server *server, uint32_t node, bool reset)
     if (!server->cluster.up[node] || aeros_cluster_up_count(&server->cluster) == 1) {
         return AERO_ERR_STATE;
     }
+    aeroi_log_write(&server->log, AERO_LOG_INFO, "node %" PRIu32 " stops", node);
     aeros_cluster_node_down(&server->cluster, node);
     aeros_node_close(&server->nodes[node], reset);
     for (uint32_t i = 0; i < server->config.node_count; i++) {
@@ -235,9 +265,23 @@ aeros_server_node_start(aeros_server *server, uint32_t node)
     if (status != AERO_OK) {
         return status;
     }
+    aeroi_log_write(&server->log, AERO_LOG_INFO, "node %" PRIu32 " is back", node);
     aeros_cluster_node_up(&server->cluster, node);
     timer_after(server, &server->fill_timer, FILL_PERIOD_MS);
     return AERO_OK;
+}
+
+aero_status
+aeros_server_ports_update(aeros_server *server)
+{
+    aero_status result = AERO_OK;
+    for (uint32_t i = 0; i < server->config.node_count; i++) {
+        if (server->cluster.up[i]) {
+            aero_status status = aeros_node_port_update(&server->nodes[i]);
+            result = status != AERO_OK ? status : result;
+        }
+    }
+    return result;
 }
 
 void

@@ -6,8 +6,10 @@
 #ifndef AERO_SRC_DEVSERVER_SERVER_H
 #define AERO_SRC_DEVSERVER_SERVER_H
 
+#include "base/log.h"
 #include "devserver/cluster.h"
 #include "devserver/execute.h"
+#include "devserver/fault.h"
 #include "devserver/node.h"
 #include "loop/loop.h"
 
@@ -31,10 +33,14 @@ typedef struct aeros_server {
     aeros_config config;
     aeros_cluster cluster;
     aeros_exec exec;
+    aeros_faults faults;
     aeros_node *nodes;    /* config.node_count */
     uint64_t link_secret; /* tells links of this process from strangers */
     uint64_t last_ns;     /* of aeros_server_tick */
     uint64_t started_ns;
+    uint64_t clock_ahead_ns;  /* of the machine's: aeros_server_clock_advance */
+    uint64_t last_connection; /* id */
+    aeroi_log log;            /* of the caller, set before the start */
     aeroi_timer reap_timer;
     aeroi_timer fill_timer;
 } aeros_server;
@@ -50,6 +56,13 @@ void aeros_server_free(aeros_server *server);
 /* Sets the time of the next request in server->exec. Never the same twice, never back.
  */
 void aeros_server_tick(aeros_server *server);
+
+/* Moves the server's clock forward; what has expired then is removed. AERO_ERR_RANGE
+ * beyond 50 years in all. */
+aero_status aeros_server_clock_advance(aeros_server *server, uint64_t seconds);
+/* Closes and opens the nodes' ports as the faults say. AERO_ERR_SYSTEM when one cannot
+ * be opened. */
+aero_status aeros_server_ports_update(aeros_server *server);
 
 /* Takes a node down (its data is lost) or up again. AERO_ERR_RANGE for no such node,
  * AERO_ERR_STATE when it is so already or the last one up, AERO_ERR_SYSTEM when its

@@ -260,6 +260,7 @@ def test_every_result_code(fake: FakeCluster) -> None:
         works_again(fake, client)
 
 
+@pytest.mark.slow
 def test_bits_that_flip(fake: FakeCluster) -> None:
     """Any answer with one bit changed: right bins, wrong bins or an error; never a
     crash, a hang, or a client that does not work any more."""
@@ -321,6 +322,7 @@ def test_one_frame_of_64_megabytes(fake: FakeCluster) -> None:
         assert len(record.bins["blob"]) == size
 
 
+@pytest.mark.leaks
 def test_memory_after_large_answers() -> None:
     """What a large answer took is given back."""
     with FakeCluster() as fake:

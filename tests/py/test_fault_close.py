@@ -73,6 +73,7 @@ def all_closed(fake: FakeCluster) -> bool:
     return wait_until(lambda: fake.open_conns == 0)
 
 
+@pytest.mark.slow
 def test_connect_and_close_leave_nothing_open(fake: FakeCluster) -> None:
     config = config_of(fake)
     with watchdog(600):
@@ -88,6 +89,7 @@ def test_connect_and_close_leave_nothing_open(fake: FakeCluster) -> None:
         assert fd_count() <= before + 4
 
 
+@pytest.mark.slow
 def test_close_with_async_gets_in_flight(fake: FakeCluster) -> None:
     """Each get ends once: with its record, or because the client was closed."""
     fake.script = soon
@@ -113,6 +115,7 @@ def test_close_with_async_gets_in_flight(fake: FakeCluster) -> None:
         assert all_closed(fake)
 
 
+@pytest.mark.slow
 def test_close_with_threads_in_flight(fake: FakeCluster) -> None:
     """Nobody answers: only the close ends the gets, and it ends them all."""
     fake.script = never
@@ -133,6 +136,7 @@ def test_close_with_threads_in_flight(fake: FakeCluster) -> None:
     assert all_closed(fake)
 
 
+@pytest.mark.slow
 def test_many_threads_close_at_once(fake: FakeCluster) -> None:
     fake.script = soon
     for _ in range(repeats(2000)):
@@ -217,6 +221,7 @@ def test_all_orders_of_calls(fake: FakeCluster, length: int) -> None:
         assert all_closed(fake)
 
 
+@pytest.mark.slow
 def test_threads_connect_and_close_at_random(fake: FakeCluster) -> None:
     client = PatientClient(config_of(fake))
     over = time.monotonic() + (30 if SOAK else 1)
@@ -534,6 +539,8 @@ def test_a_host_that_does_not_complete_the_handshake() -> None:
         client.close()
 
 
+@pytest.mark.leaks
+@pytest.mark.slow
 def test_memory_of_lives_is_flat(fake: FakeCluster) -> None:
     rounds = repeats(10_000) * 2
     run_clean(

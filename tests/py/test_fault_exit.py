@@ -53,6 +53,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("name", ENDINGS)
+@pytest.mark.slow
 def test_exit_with_async_gets_in_flight(fake: FakeCluster, name: str) -> None:
     ending, code = ENDINGS[name]
     for _ in range(RUNS):
@@ -67,6 +68,7 @@ def test_exit_with_async_gets_in_flight(fake: FakeCluster, name: str) -> None:
         assert done.seconds < EXIT_S
 
 
+@pytest.mark.slow
 def test_exit_inside_a_running_loop(fake: FakeCluster) -> None:
     for _ in range(RUNS):
         done = run(ASYNC_GETS + "    sys.exit(5)\nasyncio.run(main())\n", fake)
@@ -74,6 +76,7 @@ def test_exit_inside_a_running_loop(fake: FakeCluster) -> None:
 
 
 @pytest.mark.parametrize("daemon", [True, False])
+@pytest.mark.slow
 def test_exit_while_threads_are_in_a_sync_get(fake: FakeCluster, daemon: bool) -> None:
     """Daemon threads are left behind; others are waited for by the interpreter."""
 

@@ -44,6 +44,7 @@ def join(pid):
 """
 
 
+@pytest.mark.slow
 def test_a_child_uses_the_client_of_its_parent(fake: FakeCluster) -> None:
     rounds = repeats(1000)
     run_clean(
@@ -145,6 +146,7 @@ assert client.get(key(5)).bins == {"i": 5}
     )
 
 
+@pytest.mark.slow
 def test_fork_while_threads_have_gets_in_flight(fake: FakeCluster) -> None:
     """The answers in flight belong to the parent; the child must not take one."""
 
@@ -305,6 +307,7 @@ assert client.get(key(3)).bins == {{"i": 3}}
     )
 
 
+@pytest.mark.slow
 def test_multiprocessing(fake: FakeCluster) -> None:
     run_clean(
         CONNECT

@@ -46,6 +46,7 @@ def close_idle(fake: FakeCluster) -> None:
 
 @pytest.mark.parametrize("max_retries", [0, 1, 2])
 @pytest.mark.parametrize("how", ["close", "reset"])
+@pytest.mark.slow
 def test_stale_connections_cost_no_error(
     fake: FakeCluster, how: str, max_retries: int
 ) -> None:

@@ -56,6 +56,7 @@ async def never(conn: Conn, request: Request) -> None:
     await conn.hang()
 
 
+@pytest.mark.slow
 def test_threads_never_get_the_answer_of_another(fake: FakeCluster) -> None:
     fake.script = jittered
     policy = {"total_timeout": 50, "max_retries": 0}
@@ -91,6 +92,7 @@ def test_threads_never_get_the_answer_of_another(fake: FakeCluster) -> None:
     assert counts["late"] > 0
 
 
+@pytest.mark.slow
 def test_tasks_never_get_the_answer_of_another(fake: FakeCluster) -> None:
     fake.script = jittered
     policy = {"total_timeout": 50, "max_retries": 0}
@@ -122,6 +124,7 @@ def test_tasks_never_get_the_answer_of_another(fake: FakeCluster) -> None:
         asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_batches_never_get_the_answer_of_another(fake: FakeCluster) -> None:
     fake.script = jittered
     with watchdog(600), connected(fake, **TURNS) as client:
@@ -150,6 +153,7 @@ def test_batches_never_get_the_answer_of_another(fake: FakeCluster) -> None:
         assert late > 0
 
 
+@pytest.mark.slow
 def test_a_cancelled_get_gives_its_answer_to_nobody(fake: FakeCluster) -> None:
     fake.script = jittered
     policy = {"total_timeout": 20_000}
@@ -202,6 +206,7 @@ def test_an_answer_that_trickles_is_whole_or_late(fake: FakeCluster) -> None:
             assert rows.to_list() == [expected, expected]
 
 
+@pytest.mark.slow
 def test_an_answer_that_stops_half_way_is_a_timeout(fake: FakeCluster) -> None:
     """And the rest, which comes later, reaches nobody."""
 
@@ -411,6 +416,7 @@ sync_main() if sys.argv[4] == "sync" else asyncio.run(async_main())
 
 @pytest.mark.parametrize("way", ["sync", "async"])
 @pytest.mark.parametrize("mode", ["idle", "flight"])
+@pytest.mark.slow
 def test_a_process_that_was_stopped(fake: FakeCluster, mode: str, way: str) -> None:
     """Stopped for longer than the time-out: what is asked afterwards has its full time,
     and an answer that has come meanwhile counts, or ends in one clean time-out."""

@@ -14,6 +14,8 @@ import pytest
 from support.fakeserver import FakeCluster
 from support.faults import CONNECT, repeats, run_clean
 
+pytestmark = [pytest.mark.leaks, pytest.mark.slow]
+
 
 @pytest.fixture
 def fake() -> Iterator[FakeCluster]:

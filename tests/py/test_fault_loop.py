@@ -63,6 +63,7 @@ asyncio.run(main())
 )
 
 
+@pytest.mark.serial
 def test_the_workers_go_on_while_python_holds_the_gil(fake: FakeCluster) -> None:
     """1,000 gets over 4 connections: each answer must be read before the next request
     is sent on its connection. All this happens while one call in C holds the GIL, which

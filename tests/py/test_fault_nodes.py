@@ -71,6 +71,7 @@ def all_right(client: aeroloop.Client) -> bool:
     return rows.to_list() == [{"i": n} for n in range(COUNT)]
 
 
+@pytest.mark.slow
 def test_tasks_while_nodes_die(fake: FakeCluster) -> None:
     outcomes = {"ok": 0, "failed": 0}
 
@@ -106,6 +107,7 @@ def test_tasks_while_nodes_die(fake: FakeCluster) -> None:
     assert wait_until(lambda: fake.open_conns == 0)
 
 
+@pytest.mark.slow
 def test_threads_while_nodes_die(fake: FakeCluster) -> None:
     wrong: list[object] = []
     ok = [0]
@@ -142,6 +144,7 @@ def test_threads_while_nodes_die(fake: FakeCluster) -> None:
         assert wait_until(lambda: fake.open_conns == 0)
 
 
+@pytest.mark.slow
 def test_writes_say_whether_they_are_in_doubt(fake: FakeCluster) -> None:
     """A write that failed and is not in doubt was never seen by a server."""
     written: dict[int, int] = {}

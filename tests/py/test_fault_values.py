@@ -372,6 +372,7 @@ def test_no_keys_at_all(fake: FakeCluster) -> None:
 
 
 @pytest.mark.parametrize("small_stack", [False, True])
+@pytest.mark.slow
 def test_very_many_keys(small_stack: bool) -> None:
     """100,000 keys (two million when soaking) of which most are not there."""
     count = 2_000_000 if SOAK else 100_000
