@@ -355,7 +355,7 @@ class DevServer:
         return Fault(self, int(answer.partition("=")[2]), text)
 
     def faults(self) -> list[dict[str, str]]:
-        """Return the faults in force and what they did: id, kind, applied, and so on."""
+        """Return the faults in force and what they did: id, kind, applied, ..."""
         listed = self._order("aeroloop-fault-list")
         return [
             dict(part.partition("=")[::2] for part in fault.split(","))
