@@ -91,7 +91,8 @@ burst_waits_for_connections(void **state)
         }
         assert_true(done);
         assert_int_equal(atomic_load(&t.ok), 5000);
-        assert_true(script_server_counts(w.server, 0).peak <= 10 + 1);
+        /* One that is given up to another worker may seem open for a moment more. */
+        assert_true(script_server_counts(w.server, 0).peak <= 10 + 1 + 4);
         world_end(&w);
     }
 }
