@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import functools
 import socket
 import struct
@@ -96,8 +97,9 @@ class Conn:
     def reset(self) -> None:
         """Hangs up with a RST."""
         sock = self.writer.get_extra_info("socket")
-        linger = struct.pack("ii", 1, 0)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        with contextlib.suppress(OSError):  # it is closed already
+            linger = struct.pack("ii", 1, 0)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         self.writer.transport.abort()
 
 
