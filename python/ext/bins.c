@@ -9,12 +9,37 @@
 /* Fewer bins than these are inserted faster than a template is copied. */
 #define TEMPLATE_MIN 4
 
-static bool
+/* Short names, with loads that the compiler sees: a call of memcmp takes longer than
+ * all of this. */
+static inline bool
+bytes_equal(const char *a, const char *b, size_t len)
+{
+    uint64_t first[2];
+    uint64_t last[2];
+    if (len > sizeof(first)) {
+        return memcmp(a, b, len) == 0;
+    }
+    if (len >= sizeof(uint64_t)) { /* overlapping halves */
+        memcpy(&first[0], a, sizeof(uint64_t));
+        memcpy(&first[1], b, sizeof(uint64_t));
+        memcpy(&last[0], a + len - sizeof(uint64_t), sizeof(uint64_t));
+        memcpy(&last[1], b + len - sizeof(uint64_t), sizeof(uint64_t));
+        return ((first[0] ^ first[1]) | (last[0] ^ last[1])) == 0;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline bool
 name_equals(PyObject *name, const aero_bin_view *bin)
 {
     return PyUnicode_IS_COMPACT_ASCII(name) &&
            PyUnicode_GET_LENGTH(name) == bin->name_len &&
-           memcmp(PyUnicode_DATA(name), bin->name, bin->name_len) == 0;
+           bytes_equal(PyUnicode_DATA(name), bin->name, bin->name_len);
 }
 
 static PyObject *
