@@ -47,8 +47,8 @@ batch_start(aero_operation *operation)
         aeroi_operation_fail(operation, AERO_ERR_NO_MEMORY, "out of memory");
         return;
     }
+    aeroi_batch_request_digests(request, operation->batch->digests);
     for (uint32_t i = 0; i < count; i++) {
-        aeroi_batch_request_digest(request, i, operation->batch->digests[i]);
         keys[i] = i;
     }
     choose_bins(command);

@@ -74,8 +74,10 @@ take_rows(aeroi_part *p, const uint8_t *body, size_t len, bool *out_done)
     aeroi_reader reader;
     aeroi_batch_item item;
     aero_status status;
+    aeroi_shape shape;
+    aeroi_shape_init(&shape);
     aeroi_reader_init(&reader, body, len);
-    while ((status = aeroi_batch_next(&reader, &item)) == AERO_OK) {
+    while ((status = aeroi_batch_next_like(&reader, &shape, &item)) == AERO_OK) {
         if (*out_done) {
             return AERO_ERR_PROTOCOL; /* behind the trailer */
         }

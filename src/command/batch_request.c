@@ -7,6 +7,7 @@
 #include "command/ops.h"
 #include "wire/batch_codec.h"
 #include "wire/digest.h"
+#include "wire/digest_lanes.h"
 
 /* Places are looked for one by one, the last one first: more are a misuse of a batch.
  */
@@ -357,18 +358,25 @@ user_key_of(const aero_batch_request *request, const aeroi_batch_key *key)
 }
 
 void
-aeroi_batch_request_digest(const aero_batch_request *request, size_t index,
-                           uint8_t out_digest[AERO_DIGEST_SIZE])
+aeroi_batch_request_digests(const aero_batch_request *request,
+                            uint8_t (*out_digests)[AERO_DIGEST_SIZE])
 {
-    const aeroi_batch_key *key = &request->keys[index];
-    const aeroi_batch_place *place = &request->places[key->place];
-    if (key->particle == AERO_PARTICLE_NULL) {
-        memcpy(out_digest, request->bytes.data + key->as.offset, AERO_DIGEST_SIZE);
-        return;
+    aeroi_digest_lanes lanes;
+    aeroi_digest_lanes_init(&lanes);
+    for (uint32_t i = 0; i < request->count; i++) {
+        const aeroi_batch_key *key = &request->keys[i];
+        const aeroi_batch_place *place = &request->places[key->place];
+        if (key->particle == AERO_PARTICLE_NULL) {
+            memcpy(out_digests[i], request->bytes.data + key->as.offset,
+                   AERO_DIGEST_SIZE);
+            continue;
+        }
+        aero_value user_key = user_key_of(request, key);
+        /* The type was checked when the key was added. */
+        (void)aeroi_digest_lanes_add(&lanes, place->set, place->set_len, &user_key,
+                                     out_digests[i]);
     }
-    aero_value user_key = user_key_of(request, key);
-    /* The type was checked when the key was added. */
-    (void)aero_digest_compute(place->set, place->set_len, &user_key, out_digest);
+    aeroi_digest_lanes_flush(&lanes);
 }
 
 bool

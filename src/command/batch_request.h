@@ -52,9 +52,9 @@ struct aero_batch_request {
     bool ops_other;  /* a shared op is not the read of a named bin */
 };
 
-/* Hashes key `index`. */
-void aeroi_batch_request_digest(const aero_batch_request *request, size_t index,
-                                uint8_t out_digest[AERO_DIGEST_SIZE]);
+/* Hashes all keys. */
+void aeroi_batch_request_digests(const aero_batch_request *request,
+                                 uint8_t (*out_digests)[AERO_DIGEST_SIZE]);
 /* All that follows the digest in a row that shares its body. Rows of one place have the
  * same bytes, unless the policy sends the key. */
 void aeroi_batch_request_body(const aero_batch_request *request, size_t index,

@@ -108,6 +108,12 @@ aeroi_batch_body_put(aeroi_buf *buf, uint8_t row_flags, const aeroi_msg *msg,
 aero_status
 aeroi_batch_next(aeroi_reader *reader, aeroi_batch_item *out)
 {
+    return aeroi_batch_next_like(reader, NULL, out);
+}
+
+aero_status
+aeroi_batch_next_like(aeroi_reader *reader, aeroi_shape *shape, aeroi_batch_item *out)
+{
     if (reader->next == reader->end) {
         return AERO_ERR_END;
     }
@@ -122,7 +128,8 @@ aeroi_batch_next(aeroi_reader *reader, aeroi_batch_item *out)
     }
     uint16_t n_ops = aeroi_load_be16(head + 20);
     const uint8_t *ops = rest.next;
-    status = aeroi_ops_skip(&rest, n_ops);
+    status = shape != NULL ? aeroi_shape_skip(shape, &rest, n_ops)
+                           : aeroi_ops_skip(&rest, n_ops);
     if (status != AERO_OK) {
         return status;
     }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "wire/msg.h"
+#include "wire/shape.h"
 
 #define AEROI_BATCH_INLINE 0x01
 #define AEROI_BATCH_INLINE_SSD 0x02
@@ -68,5 +69,8 @@ typedef struct aeroi_batch_item {
 /* The next whole message of a frame's body; AERO_ERR_END at its end, AERO_ERR_PROTOCOL
  * when a length does not fit. All ops were walked: aero_bin_iter may trust them. */
 aero_status aeroi_batch_next(aeroi_reader *reader, aeroi_batch_item *out);
+/* The same, faster where the records of a frame are alike. `shape` is the frame's. */
+aero_status aeroi_batch_next_like(aeroi_reader *reader, aeroi_shape *shape,
+                                  aeroi_batch_item *out);
 
 #endif

@@ -5,17 +5,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "wire/key_bytes.h"
 
-/* The hashed form of a user key: one type byte, then bytes that may be the caller's. */
-typedef struct key_bytes {
-    uint8_t type;
-    const void *data;
-    size_t len;
-    uint8_t integer[sizeof(int64_t)];
-} key_bytes;
-
-static aero_status
-key_bytes_get(const aero_value *user_key, key_bytes *out)
+aero_status
+aeroi_key_bytes_get(const aero_value *user_key, aeroi_key_bytes *out)
 {
     out->type = (uint8_t)user_key->particle;
     switch (user_key->particle) {
@@ -37,8 +30,8 @@ key_bytes_get(const aero_value *user_key, key_bytes *out)
 aero_status
 aeroi_key_put(aeroi_buf *buf, const aero_value *user_key)
 {
-    key_bytes bytes;
-    aero_status status = key_bytes_get(user_key, &bytes);
+    aeroi_key_bytes bytes;
+    aero_status status = aeroi_key_bytes_get(user_key, &bytes);
     if (status != AERO_OK) {
         return status;
     }
@@ -51,8 +44,8 @@ aero_status
 aero_digest_compute(const char *set, size_t set_len, const aero_value *user_key,
                     uint8_t out_digest[AERO_DIGEST_SIZE])
 {
-    key_bytes bytes;
-    aero_status status = key_bytes_get(user_key, &bytes);
+    aeroi_key_bytes bytes;
+    aero_status status = aeroi_key_bytes_get(user_key, &bytes);
     if (status != AERO_OK) {
         return status;
     }

@@ -9,11 +9,16 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     aeroi_reader reader;
+    aeroi_shape shape;
+    aeroi_shape_init(&shape);
     aeroi_reader_init(&reader, data, len);
     for (;;) {
         const uint8_t *before = reader.next;
+        aeroi_reader like = reader;
         aeroi_batch_item item;
-        aero_status status = aeroi_batch_next(&reader, &item);
+        aero_status status = aeroi_batch_next_like(&like, &shape, &item);
+        FUZZ_CHECK(aeroi_batch_next(&reader, &item) == status);
+        FUZZ_CHECK(like.next == reader.next);
         if (status != AERO_OK) {
             FUZZ_CHECK(status == AERO_ERR_PROTOCOL ||
                        (status == AERO_ERR_END && before == data + len));
