@@ -226,15 +226,13 @@ name_out(const aero_bin_view *bin)
     return name;
 }
 
-/* One more result for a bin that has one: a list of all, in the order of the ops.
- * `several` is the set of bins with such a list, since a value may be a list itself. */
+/* One more result for a bin that has the result `known`: a list of all, in the order of
+ * the ops. `several` is the set of bins with such a list, since a value may be a list
+ * itself. */
 static int
-join(PyObject *dict, PyObject *name, PyObject *value, PyObject **several)
+join_known(PyObject *dict, PyObject *name, PyObject *known, PyObject *value,
+           PyObject **several)
 {
-    PyObject *known = PyDict_GetItemWithError(dict, name);
-    if (known == NULL) {
-        return PyErr_Occurred() ? -1 : PyDict_SetItem(dict, name, value);
-    }
     if (*several == NULL) {
         *several = PySet_New(NULL);
         if (*several == NULL) {
@@ -254,6 +252,19 @@ join(PyObject *dict, PyObject *name, PyObject *value, PyObject **several)
     int result = PyDict_SetItem(dict, name, list);
     Py_DECREF(list);
     return result < 0 ? -1 : PySet_Add(*several, name);
+}
+
+static int
+join(PyObject *dict, PyObject *name, PyObject *value, PyObject **several)
+{
+    PyObject *known;
+    int found = aeropy_dict_get(dict, name, &known);
+    if (found <= 0) {
+        return found < 0 ? -1 : PyDict_SetItem(dict, name, value);
+    }
+    int result = join_known(dict, name, known, value, several);
+    Py_DECREF(known);
+    return result;
 }
 
 PyObject *

@@ -38,6 +38,8 @@ ARGUMENTS = {
     "prepend": (KEY, "a", "x"),
     "increment": (KEY, "a", 1),
     "remove_bin": (KEY, ["a"]),
+    "operate": (KEY, [{"op": aeroloop.OPERATOR_READ, "bin": "a"}]),
+    "operate_ordered": (KEY, [{"op": aeroloop.OPERATOR_READ, "bin": "a"}]),
     "batch_read": ([KEY],),
     "info_all": ("build",),
     "info_random_node": ("build",),
