@@ -485,7 +485,8 @@ aero_client_nodes(const aero_client *client, aero_node_info *out_nodes, size_t m
         memcpy(info->name, node->name, sizeof info->name);
         memcpy(info->address, node->address_text, sizeof info->address);
         info->active = atomic_load_explicit(&node->answering, memory_order_relaxed);
-        info->connections = atomic_load_explicit(&node->conns, memory_order_relaxed);
+        info->connections =
+            atomic_load_explicit(&node->places.open, memory_order_relaxed);
     }
     aeroi_map_unref(map);
     return count;

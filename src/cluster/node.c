@@ -22,6 +22,27 @@ on_shed(aeroi_task *task)
     aeroi_node_unref(pool->pool.owner);
 }
 
+static void
+on_place(aeroi_task *task)
+{
+    aeroi_node_pool *pool = AEROI_CONTAINER(task, aeroi_node_pool, place_task);
+    atomic_store_explicit(&pool->place_sent, false, memory_order_release);
+    aeroi_pool_try_again(&pool->pool);
+    aeroi_node_unref(pool->pool.owner);
+}
+
+/* Its pool has waiters, who hold the node. On any thread, under the places' lock. */
+static void
+on_free_place(aeroi_place_seeker *seeker)
+{
+    aeroi_node_pool *pool = outer_pool(AEROI_CONTAINER(seeker, aeroi_pool, seeker));
+    /* Pairs with the release in on_place: the task is free again. */
+    if (!atomic_exchange_explicit(&pool->place_sent, true, memory_order_acquire)) {
+        (void)aeroi_node_ref(pool->pool.owner);
+        aeroi_loop_submit(pool->pool.loop, &pool->place_task);
+    }
+}
+
 /* A worker has waiters and no connection: the others may sit on idle ones. */
 static void
 on_starving(aeroi_pool *starving)
@@ -89,7 +110,6 @@ make_pool(aeroi_node *node, aeroi_worker *worker)
         return NULL;
     }
     aeroi_pool_limits limits = {
-        .max_conns = settings->max_conns_per_node,
         .min_conns = worker->is_sync ? 0
                                      : share_of(settings->min_conns_per_node,
                                                 worker->index, cluster->worker_count),
@@ -101,8 +121,9 @@ make_pool(aeroi_node *node, aeroi_worker *worker)
     pool->attach_task.run_cb = on_attach;
     pool->detach_task.run_cb = on_detach;
     pool->shed_task.run_cb = on_shed;
+    pool->place_task.run_cb = on_place;
     aeroi_pool_init(&pool->pool, node, worker->loop, cluster->chunks, &node->address,
-                    &limits, &node->conns, on_starving, on_drained);
+                    &limits, &node->places, on_free_place, on_starving, on_drained);
     /* Pairs with the acquire loads: whoever sees the pointer sees the pool. */
     atomic_store_explicit(&node->pools[worker->index], pool, memory_order_release);
     return pool;
@@ -117,6 +138,10 @@ aeroi_node_new(aeroi_cluster *cluster, const char *name, size_t name_len,
     aeroi_node *node = aeroi_calloc(&cluster->allocator, 1,
                                     sizeof *node + slots * sizeof node->pools[0]);
     if (node == NULL) {
+        return AERO_ERR_NO_MEMORY;
+    }
+    if (!aeroi_places_init(&node->places, cluster->settings->max_conns_per_node)) {
+        aeroi_free(&cluster->allocator, node);
         return AERO_ERR_NO_MEMORY;
     }
     node->cluster = aeroi_cluster_ref(cluster);
@@ -191,6 +216,7 @@ aeroi_node_unref(aeroi_node *node)
         aeroi_free(&cluster->allocator,
                    atomic_load_explicit(&node->pools[i], memory_order_relaxed));
     }
+    aeroi_places_deinit(&node->places);
     aeroi_free(&cluster->allocator, node);
     aeroi_cluster_unref(cluster);
 }

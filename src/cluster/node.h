@@ -34,6 +34,8 @@ typedef struct aeroi_node_pool {
     aeroi_task detach_task;
     aeroi_task shed_task;
     atomic_bool shed_sent;
+    aeroi_task place_task;
+    atomic_bool place_sent;
     aeroi_merge_queue merge;
 } aeroi_node_pool;
 
@@ -48,9 +50,9 @@ struct aeroi_node {
     _Atomic uint32_t refs;
     atomic_bool active;         /* false once it was removed */
     atomic_bool answering;      /* the last tend reached it */
-    _Atomic uint32_t conns;     /* open, over all workers */
     _Atomic uint32_t errors;    /* since the last tend */
     _Atomic uint32_t exchanges; /* requests under way or waiting for a connection */
+    aeroi_places places;        /* connections, over all workers */
     /* tend, on worker 0 */
     aeroi_conn *tend_conn;
     uint32_t failures; /* tends in a row without an answer */

@@ -20,23 +20,17 @@ check_drained(aeroi_pool *pool)
 }
 
 static bool
-take_place(aeroi_pool *pool)
+take_place(aeroi_pool *pool, bool stand)
 {
-    uint32_t open = atomic_load_explicit(pool->node_conns, memory_order_relaxed);
-    while (open < pool->limits.max_conns) {
-        if (atomic_compare_exchange_weak_explicit(pool->node_conns, &open, open + 1,
-                                                  memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-            return true;
-        }
-    }
-    return false;
+    bool taken = aeroi_places_take(pool->places, &pool->seeker, stand);
+    pool->standing = !taken && (stand || pool->standing);
+    return taken;
 }
 
 static void
 give_place_back(aeroi_pool *pool)
 {
-    atomic_fetch_sub_explicit(pool->node_conns, 1, memory_order_relaxed);
+    aeroi_places_give_back(pool->places);
 }
 
 static void on_connected(aeroi_conn *conn, aero_status status, int system_error);
@@ -49,11 +43,12 @@ static const aeroi_conn_events pool_events = {
     .closed_cb = on_closed,
 };
 
-/* Begins one connect. False when there is no place, or no descriptor or memory. */
+/* Begins one connect. False when there is no place, or no descriptor or memory.
+ * `stand`: waits in line for a place. */
 static bool
-open_one(aeroi_pool *pool)
+open_one(aeroi_pool *pool, bool stand)
 {
-    if (!take_place(pool)) {
+    if (!take_place(pool, stand)) {
         return false;
     }
     uint64_t deadline = aeroi_clock_ns() + pool->limits.connect_timeout_ns;
@@ -74,7 +69,8 @@ open_for_waiters(aeroi_pool *pool)
 {
     while (!pool->closing && pool->opening_count < pool->waiter_count &&
            pool->opening_count < OPENING_MAX) {
-        if (!open_one(pool)) {
+        /* Who has a connection need not stand: its waiters get that in turn. */
+        if (!open_one(pool, aeroi_pool_is_empty(pool))) {
             break;
         }
     }
@@ -94,6 +90,10 @@ waiter_left(aeroi_pool *pool)
     pool->waiter_count--;
     if (pool->waiter_count == 0) {
         aeroi_timer_clear(pool->loop, &pool->retry);
+        if (pool->standing) {
+            pool->standing = false;
+            aeroi_places_leave(pool->places, &pool->seeker);
+        }
     }
 }
 
@@ -142,7 +142,8 @@ lend(aeroi_pool *pool, aeroi_conn *conn)
 static void
 settle(aeroi_pool *pool, aeroi_conn *conn)
 {
-    if (pool->closing) {
+    /* A new one, without an answer yet, is used first. */
+    if (pool->closing || aeroi_places_are_wanted(pool->places, conn->progress_ns)) {
         aeroi_list_push_front(&pool->idle, &conn->node);
         pool->idle_count++;
         aeroi_conn_drop(conn);
@@ -206,7 +207,8 @@ on_closed(aeroi_conn *conn)
 void
 aeroi_pool_init(aeroi_pool *pool, void *owner, aeroi_loop *loop,
                 aeroi_chunk_cache *chunks, const aeroi_address *address,
-                const aeroi_pool_limits *limits, _Atomic uint32_t *node_conns,
+                const aeroi_pool_limits *limits, aeroi_places *places,
+                void (*free_cb)(aeroi_place_seeker *seeker),
                 void (*starving_cb)(aeroi_pool *pool),
                 void (*drained_cb)(aeroi_pool *pool))
 {
@@ -216,7 +218,8 @@ aeroi_pool_init(aeroi_pool *pool, void *owner, aeroi_loop *loop,
     pool->chunks = chunks;
     pool->address = *address;
     pool->limits = *limits;
-    pool->node_conns = node_conns;
+    pool->places = places;
+    aeroi_seeker_init(&pool->seeker, free_cb);
     pool->starving_cb = starving_cb;
     pool->drained_cb = drained_cb;
     aeroi_list_init(&pool->idle);
@@ -258,7 +261,7 @@ aeroi_pool_has_idle(aeroi_pool *pool, uint32_t count)
         return true;
     }
     while (!pool->closing && pool->idle_count + pool->opening_count < count) {
-        if (!open_one(pool)) {
+        if (!open_one(pool, false)) {
             break;
         }
     }
@@ -270,6 +273,14 @@ aeroi_pool_cancel(aeroi_pool *pool, aeroi_waiter *waiter)
 {
     aeroi_list_remove(&waiter->node);
     waiter_left(pool);
+}
+
+void
+aeroi_pool_try_again(aeroi_pool *pool)
+{
+    if (!pool->closing) {
+        open_for_waiters(pool);
+    }
 }
 
 void
@@ -298,7 +309,7 @@ aeroi_pool_maintain(aeroi_pool *pool, uint64_t now_ns)
     while (pool->idle_count + pool->busy_count + pool->opening_count <
                pool->limits.min_conns &&
            pool->opening_count < OPENING_MAX) {
-        if (!open_one(pool)) {
+        if (!open_one(pool, false)) {
             break;
         }
     }

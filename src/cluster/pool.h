@@ -4,7 +4,8 @@
  *
  * A waiter gets an idle connection at once, else the next one that becomes idle or
  * connects, in the order of their calls. The node's total over all workers is bounded
- * by max_conns_per_node; a worker without any asks the others to give up an idle one.
+ * (places.h); a worker without any asks the others to give up an idle one, and a busy
+ * one gives up a connection when somebody has waited for long.
  *
  * Owner: the node; each pool belongs to one worker. Thread: that worker's loop. */
 #ifndef AERO_SRC_CLUSTER_POOL_H
@@ -13,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "cluster/conn.h"
+#include "cluster/places.h"
 
 typedef struct aeroi_pool aeroi_pool;
 typedef struct aeroi_waiter aeroi_waiter;
@@ -28,7 +30,6 @@ struct aeroi_waiter {
 
 /* What a pool needs to know of its node and client. */
 typedef struct aeroi_pool_limits {
-    uint32_t max_conns; /* of the node, over all workers */
     uint32_t min_conns; /* of this pool */
     uint64_t idle_ns;   /* 0 = idle connections are kept */
     uint64_t connect_timeout_ns;
@@ -41,7 +42,7 @@ struct aeroi_pool {
     aeroi_chunk_cache *chunks;
     aeroi_address address;
     aeroi_pool_limits limits;
-    _Atomic uint32_t *node_conns; /* open connections of the node, all workers */
+    aeroi_places *places; /* of the node */
     /* Asks the other workers to close an idle connection of the node. */
     void (*starving_cb)(aeroi_pool *pool);
     /* The last connection of a closing pool is gone. */
@@ -56,12 +57,15 @@ struct aeroi_pool {
     uint32_t busy_count;
     uint32_t opening_count;
     bool closing;
-    aeroi_timer retry; /* while waiters have nothing under way */
+    bool standing;             /* in the line for a place */
+    aeroi_place_seeker seeker; /* in the line of `places` */
+    aeroi_timer retry;         /* while waiters have nothing under way */
 };
 
 void aeroi_pool_init(aeroi_pool *pool, void *owner, aeroi_loop *loop,
                      aeroi_chunk_cache *chunks, const aeroi_address *address,
-                     const aeroi_pool_limits *limits, _Atomic uint32_t *node_conns,
+                     const aeroi_pool_limits *limits, aeroi_places *places,
+                     void (*free_cb)(aeroi_place_seeker *seeker),
                      void (*starving_cb)(aeroi_pool *pool),
                      void (*drained_cb)(aeroi_pool *pool));
 /* An idle connection at once, or NULL: then the waiter is queued. */
@@ -71,6 +75,8 @@ aeroi_conn *aeroi_pool_get(aeroi_pool *pool, aeroi_waiter *waiter);
 bool aeroi_pool_has_idle(aeroi_pool *pool, uint32_t count);
 /* The waiter gives up before ready_cb. */
 void aeroi_pool_cancel(aeroi_pool *pool, aeroi_waiter *waiter);
+/* A place is free: opens a connection for those who wait. */
+void aeroi_pool_try_again(aeroi_pool *pool);
 /* Closes one idle connection, if there is one: another worker needs its place. */
 void aeroi_pool_shed(aeroi_pool *pool);
 /* Once a tend interval: closes what was idle too long, opens what `min_conns` lacks. */

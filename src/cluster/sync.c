@@ -164,6 +164,7 @@ aeroi_sync_close(aeroi_cluster *cluster)
             continue;
         }
         aeroi_loop_enter(worker->loop);
+        aeroi_loop_turn(worker->loop, false); /* tasks that came when nobody ran it */
         aeroi_worker_close_now(worker);
         aeroi_loop_leave(worker->loop);
     }

@@ -222,7 +222,7 @@ calling_threads_share_connections(void **state)
         (void)pthread_join(threads[i], NULL);
     }
     for (size_t i = 0; i < TEST_COUNT(threads); i++) {
-        if (callers[i].failed != 0 || callers[i].calls == 0) {
+        if (callers[i].failed != 0 || callers[i].calls < 20) {
             fail_msg("thread %zu: %zu calls, %zu failed", i, callers[i].calls,
                      callers[i].failed);
         }

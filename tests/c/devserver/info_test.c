@@ -23,6 +23,7 @@ setup(void **state)
         .address = "127.0.0.1",
         .cluster_name = "mine",
         .namespaces = {"test", "bar"},
+        .settings = {aeros_settings_default, aeros_settings_default},
         .namespace_count = 2,
         .node_count = 2,
         .replication_factor = 2,
