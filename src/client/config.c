@@ -38,6 +38,9 @@ check_hosts(const aero_config *config, aero_error *error)
                                "host_count is %zu, must be 1..%d", config->host_count,
                                AERO_SEEDS_MAX);
     }
+    if (config->hosts == NULL) {
+        return aeroi_error_set(error, AERO_ERR_ARGUMENT, "hosts is NULL");
+    }
     for (size_t i = 0; i < config->host_count; i++) {
         const aero_host *host = &config->hosts[i];
         if (host->name == NULL || host->name[0] == '\0') {

@@ -11,13 +11,20 @@ enum {
 };
 
 static void
-limited(world *w, uint32_t max, uint32_t timeout_ms)
+limited_on(world *w, uint32_t workers, uint32_t max, uint32_t timeout_ms)
 {
     world_prepare(w, 1);
+    w->runtime_config.workers = workers;
     w->config.max_concurrent_operations = max;
     w->config.operation_queue_timeout_ms = timeout_ms;
     world_open(w);
     assert_int_equal(aero_client_connect(w->client, NULL, NULL), AERO_OK);
+}
+
+static void
+limited(world *w, uint32_t max, uint32_t timeout_ms)
+{
+    limited_on(w, 2, max, timeout_ms);
 }
 
 static aero_operation *
@@ -133,7 +140,7 @@ waiters_are_served_in_their_order(void **state)
     world w;
     order ends = {0};
     place places[40];
-    limited(&w, 1, 0);
+    limited_on(&w, 1, 1, 0); /* one worker: the order of arrival is that of submits */
     script_server_on_message(w.server, answer_slowly, NULL);
     for (int i = 0; i < 40; i++) {
         aero_key key = world_key(i);
@@ -145,7 +152,6 @@ waiters_are_served_in_their_order(void **state)
         request.key = &key;
         assert_int_equal(aero_submit(w.client, &request, &completion, NULL, NULL),
                          AERO_OK);
-        world_sleep_ms(2); /* two workers: the order of arrival is that of the starts */
     }
     while (atomic_load(&ends.count) < 40) {
         world_sleep_ms(5);
