@@ -14,6 +14,7 @@ endif()
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(UV QUIET IMPORTED_TARGET GLOBAL libuv>=1.42)
+  pkg_check_modules(YAML QUIET IMPORTED_TARGET GLOBAL yaml-0.1)
   if(AERO_TESTS)
     pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET GLOBAL cmocka>=1.1.5)
   endif()
@@ -22,6 +23,9 @@ else()
 endif()
 if(NOT UV_FOUND)
   list(APPEND aero_missing libuv1-dev)
+endif()
+if(NOT YAML_FOUND)
+  list(APPEND aero_missing libyaml-dev)
 endif()
 if(AERO_TESTS AND NOT CMOCKA_FOUND)
   list(APPEND aero_missing libcmocka-dev)
@@ -46,6 +50,6 @@ if(aero_missing)
   message(FATAL_ERROR
     "aeroloop cannot be built: this machine lacks packages. On Debian or Ubuntu:\n"
     "  apt-get install ${aero_missing}\n"
-    "Elsewhere: a C compiler, pkg-config, libuv 1.42 or newer with its headers, "
-    "cmocka for the tests, and the headers of CPython 3.10 or newer for the extension.")
+    "Elsewhere: a C compiler, pkg-config, libuv 1.42 or newer and libyaml with "
+    "their headers, cmocka for the tests, and the headers of CPython 3.10 or newer for the extension.")
 endif()

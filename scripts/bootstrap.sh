@@ -56,6 +56,9 @@ missing_packages() {
     if ! { runs pkg-config && pkg-config --exists 'libuv >= 1.42'; }; then
         echo libuv1-dev
     fi
+    if ! { runs pkg-config && pkg-config --exists yaml-0.1; }; then
+        echo libyaml-dev
+    fi
     find_python >/dev/null || printf '%s\n' python3 python3-dev python3-venv
     for group in "$@"; do
         case $group in

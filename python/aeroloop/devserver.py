@@ -37,7 +37,7 @@ _PROGRAM = "aeroloop-devserver"
 _VARIABLE = "AEROLOOP_DEVSERVER"
 _PROTO_INFO = 1
 _PROTO_VERSION = 2
-_ERROR_LINES = 50
+_LOG_LINES = 10_000
 
 
 class DevServerError(RuntimeError):
@@ -173,37 +173,47 @@ class DevServer:
     """A running server. Use it as a context manager, or call `close`.
 
     Args:
-        nodes: Nodes of the cluster, 1 to 8.
-        namespaces: At most two names.
-        port: Port of the first node, the others follow; 0 takes free ones.
+        nodes: Nodes of the cluster, 1 to 8; by default the file's, or 1.
+        namespaces: At most two names; by default the file's, or test and bar.
+        port: Port of the first node, the others follow; 0 takes free ones, whatever
+            the file says.
         replication_factor: Copies of a record; by default 2, or 1 with one node.
         cluster_name: What the nodes call their cluster.
+        config: A file of settings (YAML); what is given here wins.
+        load: Files of records (YAML or JSON) that are there when it is ready.
+        log: error, warn, info or debug: how much `log_lines` gets to tell.
         program: Path of the program, if `find_program` shall not look for it.
         timeout: Seconds to wait for the server to be ready.
     """
 
     def __init__(
         self,
-        nodes: int = 1,
-        namespaces: Sequence[str] = ("test", "bar"),
+        nodes: int | None = None,
+        namespaces: Sequence[str] | None = None,
         port: int = 0,
         *,
         replication_factor: int | None = None,
         cluster_name: str | None = None,
+        config: str | os.PathLike[str] | None = None,
+        load: Sequence[str | os.PathLike[str]] = (),
+        log: str | None = None,
         program: str | None = None,
         timeout: float = 30.0,
     ) -> None:
-        command = [
-            program or find_program(),
-            f"--port={port}",
-            f"--nodes={nodes}",
-            f"--namespace={','.join(namespaces)}",
-            "--exit-with-parent",
+        options = {
+            "port": port,
+            "nodes": nodes,
+            "namespace": None if namespaces is None else ",".join(namespaces),
+            "replication-factor": replication_factor,
+            "cluster-name": cluster_name,
+            "config": None if config is None else os.fspath(config),
+            "log": log,
+        }
+        command = [program or find_program(), "--exit-with-parent"]
+        command += [
+            f"--{key}={value}" for key, value in options.items() if value is not None
         ]
-        if replication_factor is not None:
-            command.append(f"--replication-factor={replication_factor}")
-        if cluster_name is not None:
-            command.append(f"--cluster-name={cluster_name}")
+        command += [f"--load={os.fspath(file)}" for file in load]
         # Its standard input is a pipe that only we hold: it ends when we end.
         self._process = subprocess.Popen(
             command,
@@ -213,7 +223,7 @@ class DevServer:
         )
         self._owner = os.getpid()
         self._link = _Control()
-        self._errors: deque[bytes] = deque(maxlen=_ERROR_LINES)
+        self._errors: deque[bytes] = deque(maxlen=_LOG_LINES)
         self._drain = threading.Thread(target=self._drain_errors, daemon=True)
         self._drain.start()
         try:
@@ -234,7 +244,13 @@ class DevServer:
 
     def _error_text(self) -> str:
         self._drain.join(1.0)
-        return b"".join(self._errors).decode("utf-8", "replace").strip()
+        return "\n".join(self.log_lines())
+
+    def log_lines(self) -> list[str]:
+        """Return what the server has written to its standard error, the newest last."""
+        return [
+            line.decode("utf-8", "replace").rstrip("\n") for line in list(self._errors)
+        ]
 
     def _wait_ready(self, timeout: float) -> dict[str, Any]:
         assert self._process.stdout is not None

@@ -154,6 +154,12 @@ aeros_batch_start(aeros_conn *conn, const uint8_t *body, size_t len, bool late)
         aeros_conn_batch_done(conn);
         return;
     }
+    uint32_t max = conn->node->server->config.batch_max_requests;
+    if (max != 0 && count > max) {
+        trailer_put(conn, AERO_BATCH_MAX_REQUESTS);
+        aeros_conn_batch_done(conn);
+        return;
+    }
     batch->flags = flags;
     batch->rows_left = count;
     batch->late = late;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "devserver/conn.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "devserver/info.h"
 #include "devserver/server.h"
 
@@ -485,6 +487,14 @@ aeros_conn_accept(void *owner, int fd)
 {
     aeros_node *node = owner;
     const aero_allocator *allocator = node->server->allocator;
+    uint32_t max = node->server->config.proto_fd_max;
+    if (max != 0 && node->client_connections >= max) {
+        aeroi_log_write(&node->server->log, AERO_LOG_WARN,
+                        "node %" PRIu32 ": a connection more than proto-fd-max",
+                        node->index);
+        (void)close(fd);
+        return;
+    }
     aeros_conn *conn = aeroi_calloc(allocator, 1, sizeof *conn);
     if (conn == NULL) {
         (void)close(fd);

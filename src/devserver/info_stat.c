@@ -58,12 +58,15 @@ master_objects(const aeros_info *info, const aeros_store *store)
 static void
 namespace_config_put(const aeros_info *info, const aeros_store *store)
 {
+    const aeros_settings *settings =
+        &info->server->config.settings[store - info->node->stores];
     aeroi_buf_printf(info->out,
-                     "allow-ttl-without-nsup=true;default-ttl=%" PRIu32
+                     "allow-ttl-without-nsup=%s;default-ttl=%" PRIu32
                      ";default-read-touch-ttl-pct=0;max-record-size=%" PRIu32
-                     ";nsup-period=120;replication-factor=%" PRIu32
+                     ";nsup-period=%" PRIu32 ";replication-factor=%" PRIu32
                      ";strong-consistency=false;storage-engine=memory",
-                     store->default_ttl, store->max_record_size,
+                     settings->allow_ttl_without_nsup ? "true" : "false",
+                     store->default_ttl, store->max_record_size, settings->nsup_period,
                      info->server->cluster.replication_factor);
 }
 
@@ -191,9 +194,13 @@ answer_get_config(aeros_info *info)
         return;
     }
 service:
-    aeroi_buf_printf(info->out, "cluster-name=%s;service.port=%u;batch-max-requests=0",
+    aeroi_buf_printf(info->out,
+                     "cluster-name=%s;service.port=%u;batch-max-requests=%" PRIu32
+                     ";proto-fd-max=%" PRIu32,
                      info->server->config.cluster_name,
-                     (unsigned)aeroi_address_port(&info->node->address));
+                     (unsigned)aeroi_address_port(&info->node->address),
+                     info->server->config.batch_max_requests,
+                     info->server->config.proto_fd_max);
 }
 
 /* default-ttl and max-record-size of a namespace can be changed, on all nodes. */
@@ -221,8 +228,9 @@ answer_set_config(aeros_info *info)
     bool has_ttl = aeros_info_param(info, "default-ttl", &text);
     bool good = !has_ttl || (aeroi_text_u64(text, &ttl) && ttl <= AERO_TTL_MAX);
     bool has_size = aeros_info_param(info, "max-record-size", &text);
-    good = good && (!has_size || (aeroi_text_u64(text, &size) && size >= 1024 &&
-                                  size <= 8u * 1024 * 1024));
+    good = good && (!has_size ||
+                    (aeroi_text_u64(text, &size) && size >= AEROS_MAX_RECORD_SIZE_MIN &&
+                     size <= AEROS_MAX_RECORD_SIZE_MAX));
     if (!good || (!has_ttl && !has_size)) {
         aeros_info_error(info, AERO_SERVER_PARAM, "bad parameter");
         return;

@@ -22,8 +22,13 @@ aeros_node_init(aeros_node *node, aeros_server *server, uint32_t index)
         return AERO_ERR_NO_MEMORY;
     }
     for (uint32_t i = 0; i < count; i++) {
-        aeros_store_init(&node->stores[i], server->allocator,
-                         server->config.namespaces[i]);
+        const aeros_settings *settings = &server->config.settings[i];
+        aeros_store *store = &node->stores[i];
+        aeros_store_init(store, server->allocator, server->config.namespaces[i]);
+        store->default_ttl = settings->default_ttl;
+        store->max_record_size = settings->max_record_size;
+        store->ttl_is_forbidden =
+            settings->nsup_period == 0 && !settings->allow_ttl_without_nsup;
     }
     for (uint32_t i = 0; i < server->config.node_count; i++) {
         aeros_link_init(&node->links[i], node, &server->nodes[i]);

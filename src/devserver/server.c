@@ -11,8 +11,8 @@
 #include "devserver/inlet.h"
 
 #define NS_PER_SECOND 1000000000u
+#define MS_PER_SECOND 1000u
 #define CLOCK_AHEAD_MAX_NS (50ull * 365 * 86400 * NS_PER_SECOND)
-#define REAP_PERIOD_MS 120000 /* nsup-period */
 #define REAP_SLICE_MS 10
 #define REAP_SLICE_PARTITIONS 256u
 #define FILL_PERIOD_MS 1
@@ -41,21 +41,44 @@ timer_after(aeros_server *server, aeroi_timer *timer, uint32_t ms)
     aeroi_timer_set(server->loop, timer, aeroi_clock_deadline(aeroi_clock_ns(), ms));
 }
 
+const aeros_settings aeros_settings_default = {
+    .default_ttl = 0,
+    .nsup_period = 120,
+    .max_record_size = 1024 * 1024,
+    .allow_ttl_without_nsup = true,
+};
+
+static void
+reaper_pause(aeros_reaper *reaper)
+{
+    aeros_server *server = reaper->server;
+    uint64_t period = server->config.settings[reaper->ns].nsup_period;
+    if (period > 0) {
+        uint64_t ms = period * MS_PER_SECOND;
+        timer_after(server, &reaper->timer,
+                    ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX);
+    }
+}
+
 /* A pass over all partitions in slices, then a pause. */
 static void
 on_reap(aeroi_timer *timer)
 {
-    aeros_server *server = AEROI_CONTAINER(timer, aeros_server, reap_timer);
+    aeros_reaper *reaper = AEROI_CONTAINER(timer, aeros_reaper, timer);
+    aeros_server *server = reaper->server;
     aeros_server_tick(server);
     bool again = false;
     for (uint32_t i = 0; i < server->config.node_count; i++) {
-        for (uint32_t ns = 0; ns < server->config.namespace_count; ns++) {
-            aeros_store *store = &server->nodes[i].stores[ns];
-            (void)aeros_store_reap(store, REAP_SLICE_PARTITIONS, server->exec.now_void);
-            again |= store->reap_next != 0;
-        }
+        aeros_store *store = &server->nodes[i].stores[reaper->ns];
+        (void)aeros_store_reap(store, REAP_SLICE_PARTITIONS, server->exec.now_void);
+        again |= store->reap_next != 0;
     }
-    timer_after(server, timer, again ? REAP_SLICE_MS : REAP_PERIOD_MS);
+    if (again) {
+        timer_after(server, timer, REAP_SLICE_MS);
+    }
+    else {
+        reaper_pause(reaper);
+    }
 }
 
 aero_status
@@ -70,8 +93,9 @@ aeros_server_clock_advance(aeros_server *server, uint64_t seconds)
     aeros_server_tick(server);
     aeroi_log_write(&server->log, AERO_LOG_INFO, "clock advanced by %" PRIu64 " s",
                     seconds);
-    for (uint32_t i = 0; i < server->config.node_count; i++) {
-        for (uint32_t ns = 0; ns < server->config.namespace_count; ns++) {
+    for (uint32_t ns = 0; ns < server->config.namespace_count; ns++) {
+        uint32_t period = server->config.settings[ns].nsup_period;
+        for (uint32_t i = 0; i < server->config.node_count && period > 0; i++) {
             (void)aeros_store_reap(&server->nodes[i].stores[ns], AERO_PARTITION_COUNT,
                                    server->exec.now_void);
         }
@@ -188,11 +212,14 @@ aeros_server_start(aeros_server *server, const aero_allocator *allocator,
     if (server->nodes == NULL) {
         return aeroi_error_set(error, AERO_ERR_NO_MEMORY, "out of memory");
     }
-    aeroi_timer_init(&server->reap_timer, on_reap);
+    for (uint32_t ns = 0; ns < AEROS_NAMESPACES_MAX; ns++) {
+        server->reapers[ns] = (aeros_reaper){.server = server, .ns = ns};
+        aeroi_timer_init(&server->reapers[ns].timer, on_reap);
+    }
     aeroi_timer_init(&server->fill_timer, on_fill);
     aero_status status = nodes_open(server, error);
-    if (status == AERO_OK) {
-        timer_after(server, &server->reap_timer, REAP_PERIOD_MS);
+    for (uint32_t ns = 0; ns < config->namespace_count && status == AERO_OK; ns++) {
+        reaper_pause(&server->reapers[ns]);
     }
     return status;
 }
@@ -203,7 +230,9 @@ aeros_server_stop(aeros_server *server)
     if (server->nodes == NULL) {
         return;
     }
-    aeroi_timer_clear(server->loop, &server->reap_timer);
+    for (uint32_t ns = 0; ns < AEROS_NAMESPACES_MAX; ns++) {
+        aeroi_timer_clear(server->loop, &server->reapers[ns].timer);
+    }
     aeroi_timer_clear(server->loop, &server->fill_timer);
     for (uint32_t i = 0; i < server->config.node_count; i++) {
         if (server->nodes[i].server != NULL) {

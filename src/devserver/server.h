@@ -17,15 +17,38 @@
 #define AEROS_BUILD "8.1.2.0"
 #define AEROS_EDITION "Aerospike Community Edition"
 
+/* Of one namespace. */
+typedef struct aeros_settings {
+    uint32_t default_ttl;     /* seconds; 0: never expires */
+    uint32_t nsup_period;     /* seconds between removals of what expired; 0: none */
+    uint32_t max_record_size; /* bytes */
+    bool allow_ttl_without_nsup;
+} aeros_settings;
+
+#define AEROS_MAX_RECORD_SIZE_MIN 1024u
+#define AEROS_MAX_RECORD_SIZE_MAX (8u * 1024 * 1024)
+
+extern const aeros_settings aeros_settings_default;
+
 typedef struct aeros_config {
     const char *address;      /* numeric; listened on and announced */
     const char *cluster_name; /* borrowed for the life of the server */
     const char *namespaces[AEROS_NAMESPACES_MAX];
+    aeros_settings settings[AEROS_NAMESPACES_MAX];
     uint32_t namespace_count;
     uint32_t node_count;
     uint32_t replication_factor;
-    uint16_t port; /* of the first node; 0: free ones */
+    uint16_t port;               /* of the first node; 0: free ones */
+    uint32_t proto_fd_max;       /* connections of clients to a node; 0: any number */
+    uint32_t batch_max_requests; /* rows of a batch; 0: any number */
 } aeros_config;
+
+/* Removes what has expired in one namespace. */
+typedef struct aeros_reaper {
+    aeroi_timer timer;
+    struct aeros_server *server;
+    uint32_t ns;
+} aeros_reaper;
 
 typedef struct aeros_server {
     const aero_allocator *allocator;
@@ -41,7 +64,7 @@ typedef struct aeros_server {
     uint64_t clock_ahead_ns;  /* of the machine's: aeros_server_clock_advance */
     uint64_t last_connection; /* id */
     aeroi_log log;            /* of the caller, set before the start */
-    aeroi_timer reap_timer;
+    aeros_reaper reapers[AEROS_NAMESPACES_MAX];
     aeroi_timer fill_timer;
 } aeros_server;
 

@@ -46,6 +46,7 @@ typedef struct aeros_store {
     char ns[AERO_NAMESPACE_MAX + 1];
     uint32_t default_ttl;
     uint32_t max_record_size;
+    bool ttl_is_forbidden; /* nothing would remove what has expired */
     aeros_table tables[AERO_PARTITION_COUNT];
     aeros_set *sets; /* id is the index + 1 */
     size_t set_count;

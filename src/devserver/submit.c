@@ -240,3 +240,25 @@ aeros_submit_background(aeros_node *node, uint32_t ns, const aeros_request *requ
     aeroi_buf_deinit(&answer);
     return AERO_OK;
 }
+
+aero_status
+aeros_submit_to_holders(aeros_server *server, uint32_t ns, const aeros_request *request)
+{
+    uint32_t partition = aeros_partition_of(request->digest);
+    aero_status status = AERO_OK;
+    aeroi_buf answer;
+    aeroi_buf_init(&answer, server->allocator);
+    aeros_server_tick(server);
+    for (uint32_t i = 0; i < server->config.node_count && status == AERO_OK; i++) {
+        if (server->cluster.holding[partition][i] == AEROS_HOLDING_NONE) {
+            continue;
+        }
+        aeros_read_plan plan = {0};
+        aeros_change change = AEROS_CHANGE_NONE;
+        aeroi_buf_reset(&answer);
+        status = aeros_execute(&server->exec, &server->nodes[i].stores[ns], request,
+                               &plan, 0, &answer, &change);
+    }
+    aeroi_buf_deinit(&answer);
+    return status;
+}

@@ -44,6 +44,10 @@ aero_status aeros_submit(aeros_node *node, uint32_t ns, const aeros_request *req
  * waits). */
 void aeros_copies_send(aeros_node *node, uint32_t ns, const uint8_t *digest,
                        aeros_change change, aeros_owner *owner, uint32_t index);
+/* Executes a write on all nodes that hold its record, at once and without sockets: for
+ * records that are there before any client is. */
+aero_status aeros_submit_to_holders(aeros_server *server, uint32_t ns,
+                                    const aeros_request *request);
 /* Removes or writes all records of a set (or namespace) that this node is master of:
  * what a write without a digest means. */
 aero_status aeros_submit_background(aeros_node *node, uint32_t ns,

@@ -142,6 +142,9 @@ void_time_make(const aeros_exec *exec, const aeros_store *store,
     if (ttl > AERO_TTL_MAX) {
         return AERO_SERVER_PARAM;
     }
+    if (store->ttl_is_forbidden) {
+        return AERO_FORBIDDEN;
+    }
     *out = exec->now_void + ttl;
     return AERO_OK;
 }
