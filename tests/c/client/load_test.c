@@ -373,6 +373,44 @@ slow_node_is_not_flooded_with_connects(void **state)
     world_end(&w);
 }
 
+/* ---- size ---- */
+
+static void *
+batch_of_many(void *argument)
+{
+    world *w = argument;
+    aero_policy policy;
+    aero_policy_init_batch(&policy);
+    policy.total_timeout_ms = 60000;
+    policy.max_retries = 0;
+    for (int way = 0; way < WORLD_WAYS; way++) {
+        aero_batch *batch;
+        aero_status status =
+            world_batch(w, (world_way)way, &policy, 0, 300000, &batch, NULL);
+        assert_int_equal(status, AERO_OK);
+        assert_int_equal(aero_batch_found_count(batch), 300000);
+        aero_batch_unref(batch);
+    }
+    return NULL;
+}
+
+/* Nothing that is sized by input lies on the stack. */
+static void
+large_batch_needs_no_large_stack(void **state)
+{
+    (void)state;
+    world w;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    world_begin(&w, 3);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 256 << 10), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, batch_of_many, &w), 0);
+    (void)pthread_join(thread, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    world_end(&w);
+}
+
 int
 main(void)
 {
@@ -386,6 +424,7 @@ main(void)
         cmocka_unit_test(idle_connections_are_trimmed),
         cmocka_unit_test(connections_of_calling_threads_are_trimmed),
         cmocka_unit_test(slow_node_is_not_flooded_with_connects),
+        cmocka_unit_test(large_batch_needs_no_large_stack),
     };
     cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
