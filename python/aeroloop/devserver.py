@@ -119,6 +119,9 @@ class _Control:
             self._sock = None
 
     def close(self) -> None:
+        if self._owner != os.getpid():
+            self._drop()  # after a fork the lock may be held by nobody
+            return
         with self._lock:
             self._drop()
 

@@ -396,12 +396,16 @@ aeros_conn_serve(aeros_conn *conn)
         if (!conn->waiting) {
             in_compact(conn);
         }
-        bool silent = conn->hit != NULL && conn->hit->state == AEROS_HIT_SILENT;
-        if (silent) {
-            conn->in.len = 0; /* read on: the client's end has to be seen */
+        bool blocked = conn->waiting || conn->writing;
+        if (blocked && conn->hit != NULL && aeros_hit_watches(conn->hit)) {
+            /* Read on: the client's end has to be seen. */
+            blocked = conn->in.len >= KEEP_SIZE;
+            if (conn->hit->state == AEROS_HIT_SILENT) {
+                conn->in.len = 0;
+                blocked = false;
+            }
         }
-        aeroi_stream_set_reading(conn->stream,
-                                 silent || (!conn->waiting && !conn->writing));
+        aeroi_stream_set_reading(conn->stream, !blocked);
     }
 }
 

@@ -41,6 +41,13 @@ typedef enum aeros_hit_next {
     AEROS_HIT_STOP,     /* nothing more for now, or the connection was closed */
 } aeros_hit_next;
 
+/* The request was executed or never will be: nothing is lost when the client goes. */
+static inline bool
+aeros_hit_watches(const aeros_hit *hit)
+{
+    return hit->state >= AEROS_HIT_HELD;
+}
+
 /* A whole request has come and there are active faults. */
 aeros_hit_next aeros_hit_request(aeros_conn *conn, uint8_t proto_type,
                                  const uint8_t *body, size_t len);

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import struct
+import threading
 import time
 
 import pytest
@@ -16,6 +18,7 @@ from support.devwire import NOT_FOUND, OK, READ, WRITE, Wire
 
 QUICK, PAUSE_MS = 0.1, 150
 PAUSE = PAUSE_MS / 1000
+WHEN = ("before", "after")
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +179,51 @@ def test_the_server_sees_the_end_of_a_client_that_it_stalls(server, digest):
         while {c["id"] for c in server.connections()} - before:
             assert time.monotonic() < deadline
             time.sleep(0.01)
+
+
+def gone(server, wire):
+    """True when the server has closed its end of a connection, soon."""
+    peer = "{}:{}".format(*wire.sock.getsockname())
+    wire.sock.close()
+    deadline = time.monotonic() + 10
+    while any(c["peer"] == peer for c in server.connections()):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def test_a_delayed_write_is_executed_though_its_client_has_gone(server, digest):
+    before = prepare(server, digest)
+    with server.fault("delay", 0, "write", ms=PAUSE_MS):
+        with Wire(server.hosts[0]) as wire:
+            wire.send(devwire.put(digest, {"n": 7}))
+        assert state(server, digest) == before
+        deadline = time.monotonic() + 10
+        while state(server, digest) == before:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert state(server, digest) == (7, 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        ("delay", {"ms": 60_000, "when": "after"}),
+        ("trickle", {"ms": 60_000}),
+        ("lost_reply", {}),
+        ("stall", {}),
+    ],
+)
+def test_a_client_that_goes_while_a_fault_waits_leaves_nothing(
+    server, digest, kind, parameters
+):
+    with server.fault(kind, 0, "read", **parameters) as fault:
+        wire = Wire(server.hosts[0])
+        wire.send(devwire.get(digest) * 3)
+        while fault.applied == 0:
+            time.sleep(0.001)
+        assert gone(server, wire)
 
 
 @pytest.mark.parametrize("command", EVERY)
@@ -599,6 +647,76 @@ def test_pipelined_requests_behind_a_fault_are_served_in_order(server, wire, dig
             broken = 2 if kind == "wrong_result" else 0
             assert found == [99] * broken + [OK, NOT_FOUND] * (3 - broken // 2)
             assert wire.read_frame()[0] == 1
+
+
+class User(threading.Thread):
+    """Sends requests of all kinds and takes what comes, over connections of its own."""
+
+    def __init__(self, server, seed, end):
+        super().__init__()
+        self.server = server
+        self.rng = random.Random(seed)
+        self.end = end
+        self.answered = 0
+        self.broken = 0
+
+    def run(self):
+        while time.monotonic() < self.end:
+            try:
+                with Wire(self.rng.choice(self.server.hosts), timeout=0.05) as wire:
+                    for _ in range(self.rng.randrange(1, 50)):
+                        self.step(wire)
+            except (OSError, EOFError):
+                self.broken += 1
+
+    def step(self, wire):
+        digests = [self.rng.randbytes(1) * 20 for _ in range(5)]
+        many = self.rng.randrange(1, 5)
+        for digest in digests[:many]:
+            wire.send(make(self.rng.choice(EVERY), digest))
+        for _ in range(many):
+            wire.sock.recv(self.rng.choice([1, 100, 100_000]))
+            self.answered += 1
+
+
+@pytest.mark.slow
+def test_any_mix_of_faults_is_survived(server):
+    rng = random.Random(9)
+    own = {
+        "delay": lambda: {"ms": rng.randrange(20), "when": rng.choice(WHEN)},
+        "stall": dict,
+        "trickle": lambda: {"ms": rng.randrange(3), "bytes": rng.randrange(1, 50)},
+        "reset": lambda: {"when": rng.choice(WHEN)},
+        "truncate": lambda: {"bytes": rng.randrange(60)},
+        "wrong_length": lambda: {"delta": rng.randrange(-100, 100)},
+        "wrong_result": lambda: {"result": rng.randrange(256), "row": rng.choice("01")},
+        "lost_reply": lambda: {"how": rng.choice(["silent", "close", "reset"])},
+        "refuse": lambda: {"how": rng.choice(["refuse", "close", "reset"])},
+    }
+    end = time.monotonic() + (60 if os.environ.get("AEROLOOP_SOAK") else 3)
+    users = [User(server, seed, end) for seed in range(4)]
+    for user in users:
+        user.start()
+    applied = set()
+    while time.monotonic() < end:
+        for _ in range(rng.randrange(1, 6)):
+            kind = rng.choice(list(own))
+            parameters = own[kind]()
+            if parameters.get("how") != "refuse":
+                parameters["probability"] = rng.random()
+            server.fault(kind, rng.choice([None, 0, 1]), **parameters)
+        time.sleep(rng.random() * 0.1)
+        applied |= {f["kind"] for f in server.faults() if f["applied"] != "0"}
+        server.clear_faults()
+    for user in users:
+        user.join(30)
+    assert len(applied) == len(own)
+    assert sum(user.answered for user in users) > 100
+    assert sum(user.broken for user in users) > 10
+    for host in server.hosts:
+        with Wire(host) as wire:
+            assert wire.one(devwire.put(bytes(20), {"n": 1})).result == OK
+            assert wire.one(devwire.get(bytes(20))).result == OK
 
 
 def test_a_fault_of_the_sessions_server(aerospike_devserver, aerospike_faults, digest):
