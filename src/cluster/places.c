@@ -100,7 +100,7 @@ void
 aeroi_places_leave(aeroi_places *places, aeroi_place_seeker *seeker)
 {
     (void)pthread_mutex_lock(&places->lock);
-    bool was_first = first_locked(places) == seeker;
+    bool was_first = seeker->in_line && places->line.next == &seeker->node;
     leave_locked(seeker);
     if (was_first) {
         call_first_locked(places);
