@@ -31,7 +31,9 @@ from typing_extensions import Self, disjoint_base
 from .numpy_batch import NumpyBatchRecords, ValidatedNumpyBatchRecords
 from .types import (
     AdminPolicy,
+    BatchDeleteMeta,
     BatchPolicy,
+    BatchWriteResult,
     ClientConfig,
     ExistsResult,
     InfoNodeResult,
@@ -50,6 +52,9 @@ _UserKey: TypeAlias = str | int | bytes | bytearray | memoryview
 _Key: TypeAlias = (
     tuple[str, str, _UserKey]
     | tuple[str, str, _UserKey | None, bytes | bytearray | None]
+)
+_BatchRecordIn: TypeAlias = (
+    tuple[_Key, Mapping[str, Any]] | tuple[_Key, Mapping[str, Any], WriteMeta | None]
 )
 _StoredKey: TypeAlias = tuple[str, str, str | int | bytes | None, bytes]
 _RawRecord: TypeAlias = tuple[_StoredKey, dict[str, int], dict[str, Any]]
@@ -141,6 +146,33 @@ class Client:
         bins: list[str] | tuple[str, ...] | None = None,
         policy: BatchPolicy | None = None,
     ) -> LazyBatchRecords: ...
+    def batch_write(
+        self,
+        records: list[_BatchRecordIn],
+        policy: BatchPolicy | None = None,
+        retry: int = 0,
+    ) -> BatchWriteResult: ...
+    def batch_write_numpy(
+        self,
+        data: np.ndarray[Any, Any],
+        namespace: str,
+        set_name: str,
+        _dtype: np.dtype[Any],
+        key_field: str = "_key",
+        policy: BatchPolicy | None = None,
+        retry: int = 0,
+    ) -> BatchWriteResult: ...
+    def batch_operate(
+        self,
+        keys: Iterable[_Key],
+        ops: list[dict[str, Any]],
+        policy: BatchPolicy | None = None,
+    ) -> BatchWriteResult: ...
+    def batch_remove(
+        self,
+        keys: Iterable[_Key | tuple[_Key, BatchDeleteMeta]],
+        policy: BatchPolicy | None = None,
+    ) -> BatchWriteResult: ...
     def info_all(
         self,
         command: str,
@@ -249,6 +281,33 @@ class AsyncClient:
         bins: list[str] | tuple[str, ...] | None = None,
         policy: BatchPolicy | None = None,
     ) -> LazyBatchRecords: ...
+    async def batch_write(
+        self,
+        records: list[_BatchRecordIn],
+        policy: BatchPolicy | None = None,
+        retry: int = 0,
+    ) -> BatchWriteResult: ...
+    async def batch_write_numpy(
+        self,
+        data: np.ndarray[Any, Any],
+        namespace: str,
+        set_name: str,
+        _dtype: np.dtype[Any],
+        key_field: str = "_key",
+        policy: BatchPolicy | None = None,
+        retry: int = 0,
+    ) -> BatchWriteResult: ...
+    async def batch_operate(
+        self,
+        keys: Iterable[_Key],
+        ops: list[dict[str, Any]],
+        policy: BatchPolicy | None = None,
+    ) -> BatchWriteResult: ...
+    async def batch_remove(
+        self,
+        keys: Iterable[_Key | tuple[_Key, BatchDeleteMeta]],
+        policy: BatchPolicy | None = None,
+    ) -> BatchWriteResult: ...
     async def info_all(
         self,
         command: str,

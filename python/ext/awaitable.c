@@ -6,6 +6,7 @@
 #include "awaitable.h"
 
 #include "loop_queue.h"
+#include "rows.h"
 
 #define SELF(object) ((operation_object *)(object))
 
@@ -383,6 +384,7 @@ operation_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(operation->client);
     Py_VISIT(operation->loop);
     Py_VISIT(operation->context);
+    Py_VISIT(operation->timer);
     Py_VISIT(operation->arguments);
     Py_VISIT(operation->kwnames);
     Py_VISIT(operation->result);
@@ -401,6 +403,7 @@ operation_clear(PyObject *self)
     Py_CLEAR(operation->client);
     Py_CLEAR(operation->loop);
     Py_CLEAR(operation->context);
+    Py_CLEAR(operation->timer);
     Py_CLEAR(operation->arguments);
     Py_CLEAR(operation->kwnames);
     Py_CLEAR(operation->result);
@@ -446,6 +449,7 @@ operation_dealloc(PyObject *self)
         PyObject_ClearWeakRefs(self);
     }
     aero_operation_unref(SELF(self)->native);
+    aeropy_rows_free(SELF(self)->rows);
     operation_clear(self);
     type->tp_free(self);
     Py_DECREF(type);

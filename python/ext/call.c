@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "rows.h"
+
 static int
 too_many(const char *function, uint8_t count, Py_ssize_t nargs)
 {
@@ -85,7 +87,22 @@ aeropy_call_init(aeropy_call *call, client_object *client,
     call->held_count = 0;
     call->held_capacity = AEROPY_CALL_HELD;
     call->context = NULL;
+    call->rows = NULL;
     memset(&call->request, 0, sizeof(call->request));
+}
+
+void
+aeropy_call_forget(aeropy_call *call)
+{
+    for (size_t i = 0; i < call->packer_count; i++) {
+        aero_packer_free(call->packers[i]);
+    }
+    for (size_t i = 0; i < call->held_count; i++) {
+        Py_DECREF(call->held[i]);
+    }
+    call->packer_count = 0;
+    call->held_count = 0;
+    call->op_count = 0;
 }
 
 void
@@ -93,13 +110,9 @@ aeropy_call_deinit(aeropy_call *call)
 {
     /* A batch that was not submitted is still ours. */
     aero_batch_request_free(call->request.batch);
-    for (size_t i = 0; i < call->packer_count; i++) {
-        aero_packer_free(call->packers[i]);
-    }
+    aeropy_rows_free(call->rows);
+    aeropy_call_forget(call);
     PyMem_Free(call->packers);
-    for (size_t i = 0; i < call->held_count; i++) {
-        Py_DECREF(call->held[i]);
-    }
     if (call->held != call->inline_held) {
         PyMem_Free(call->held);
     }

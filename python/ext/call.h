@@ -14,6 +14,7 @@
 #include "client.h"
 
 typedef struct aeropy_command aeropy_command;
+typedef struct aeropy_rows aeropy_rows; /* rows.h */
 
 #define AEROPY_CALL_OPS 24
 #define AEROPY_CALL_HELD 56
@@ -37,6 +38,7 @@ typedef struct aeropy_call {
     size_t held_capacity;
 
     PyObject *context; /* what the conversion of the answer needs; a reference */
+    aeropy_rows *rows; /* of a batch that may be sent again, else NULL */
 
     aero_op inline_ops[AEROPY_CALL_OPS];
     PyObject *inline_held[AEROPY_CALL_HELD];
@@ -50,6 +52,7 @@ typedef struct aeropy_reply {
     const uint8_t *digest;     /* of a single record */
     aero_operation *operation; /* borrowed; NULL for connect and close */
     aero_status status;
+    const aeropy_rows *rows; /* borrowed; NULL unless the command kept its rows */
 } aeropy_reply;
 
 typedef enum aeropy_action {
@@ -66,7 +69,10 @@ typedef enum aeropy_action {
 /* Every failure is a result. */
 #define AEROPY_FLAG_NEVER_FAILS (1 << 2)
 
-#define AEROPY_ARGUMENTS_MAX 6
+/* A failure after which some rows have an answer is a result. */
+#define AEROPY_FLAG_ROWS (1 << 3)
+
+#define AEROPY_ARGUMENTS_MAX 7
 
 struct aeropy_command {
     const char *name;
@@ -93,11 +99,17 @@ void aeropy_call_init(aeropy_call *call, client_object *client,
 void aeropy_call_deinit(aeropy_call *call);
 /* Keeps a reference of `object` until the call is over. */
 int aeropy_call_hold(aeropy_call *call, PyObject *object);
+/* Drops ops, held objects and packers, when what borrows them was copied. */
+void aeropy_call_forget(aeropy_call *call);
 /* Adds an op with a null value; NULL with an error set. The pointer is good until the
  * next call of this function. */
 aero_op *aeropy_call_add_op(aeropy_call *call, aero_op_type type);
 /* Sets the bin of the op: str of 1..15 bytes. Holds it. */
 int aeropy_call_bin(aeropy_call *call, aero_op *op, PyObject *name);
+/* commands.c: adds a write op for each bin of a dict, which must not be empty. */
+int aeropy_call_put_bins(aeropy_call *call, PyObject *bins);
+/* commands.c: adds the keys of a list of our own to the batch. */
+int aeropy_call_batch_keys(aeropy_call *call, PyObject *keys);
 /* A packer that is freed with the call; NULL with an error set. */
 aero_packer *aeropy_call_packer(aeropy_call *call);
 
@@ -130,6 +142,8 @@ typedef enum aeropy_policy_kind {
 
 /* Apply `meta` and then `policy` (NULL, None or a dict) to the policy of the request.
  */
+/* The same for one row of a batch. */
+int aeropy_meta_in(aeropy_state *state, PyObject *meta, aero_policy *policy);
 int aeropy_call_meta(aeropy_call *call, PyObject *meta);
 int aeropy_call_policy(aeropy_call *call, PyObject *policy, aeropy_policy_kind kind);
 

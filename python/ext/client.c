@@ -388,6 +388,14 @@ client_enter(PyObject *self, PyObject *ignored)
               "The same, with a result for each op that has one, in order."),         \
         ENTRY(batch_read, ", keys, bins=None, policy=None",                           \
               "Read many records; bins=[] reads generation and ttl alone."),          \
+        ENTRY(batch_write, ", records, policy=None, retry=0", "Write many records."), \
+        ENTRY(batch_write_numpy,                                                      \
+              ", data, namespace, set_name, _dtype, key_field='_key', policy=None, "  \
+              "retry=0",                                                              \
+              "Write a record for each row of a structured array."),                  \
+        ENTRY(batch_operate, ", keys, ops, policy=None",                              \
+              "Do the same operations on many records."),                             \
+        ENTRY(batch_remove, ", keys, policy=None", "Delete many records."),           \
         ENTRY(info_all, ", command, policy=None",                                     \
               "Send an info command to every node."),                                 \
         ENTRY(info_random_node, ", command, policy=None",                             \

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "batch_write.h"
 #include "operate.h"
 
 static int
@@ -41,13 +42,10 @@ put_bin(aeropy_call *call, PyObject *name, PyObject *value)
     return aeropy_value_in(call, value, &place, &op->value);
 }
 
-static int
-build_put(aeropy_call *call, PyObject *const *values)
+int
+aeropy_call_put_bins(aeropy_call *call, PyObject *bins)
 {
-    PyObject *bins = values[1];
-    if (begin(call, AERO_REQUEST_WRITE, values[0]) < 0) {
-        return -1;
-    }
+    size_t before = call->op_count;
     if (!PyDict_Check(bins)) {
         PyErr_Format(PyExc_TypeError, "bins argument must be a dict, got %.200s",
                      Py_TYPE(bins)->tp_name);
@@ -62,11 +60,18 @@ build_put(aeropy_call *call, PyObject *const *values)
         result = put_bin(call, name, value);
     }
     Py_END_CRITICAL_SECTION();
-    if (result < 0) {
-        return -1;
-    }
-    if (call->op_count == 0) {
+    if (result == 0 && call->op_count == before) {
         PyErr_SetString(PyExc_ValueError, "bins must not be empty");
+        result = -1;
+    }
+    return result;
+}
+
+static int
+build_put(aeropy_call *call, PyObject *const *values)
+{
+    if (begin(call, AERO_REQUEST_WRITE, values[0]) < 0 ||
+        aeropy_call_put_bins(call, values[1]) < 0) {
         return -1;
     }
     return finish_write(call, values[2], values[3]);
@@ -240,18 +245,6 @@ build_remove_bin(aeropy_call *call, PyObject *const *values)
 }
 
 static int
-build_operate(aeropy_call *call, PyObject *const *values)
-{
-    return aeropy_build_operate(call, values);
-}
-
-static int
-build_operate_ordered(aeropy_call *call, PyObject *const *values)
-{
-    return aeropy_build_operate(call, values);
-}
-
-static int
 add_batch_bin(aeropy_call *call, PyObject *name)
 {
     aero_op op = {.type = AERO_OP_READ};
@@ -285,8 +278,8 @@ add_batch_bins(aeropy_call *call, PyObject *bins)
 }
 
 /* `keys` is a list of our own: a key with a mutable buffer is replaced in it. */
-static int
-add_batch_keys(aeropy_call *call, PyObject *keys)
+int
+aeropy_call_batch_keys(aeropy_call *call, PyObject *keys)
 {
     aeropy_key_cache cache = {NULL, NULL, {0}};
     bool as_string = call->client->key_bytes_as_string;
@@ -332,7 +325,7 @@ build_batch_read(aeropy_call *call, PyObject *const *values)
         aeropy_raise(call->state, status, NULL);
         return -1;
     }
-    if (add_batch_keys(call, keys) < 0 || add_batch_bins(call, values[1]) < 0) {
+    if (aeropy_call_batch_keys(call, keys) < 0 || add_batch_bins(call, values[1]) < 0) {
         return -1;
     }
     return aeropy_call_policy(call, values[2], AEROPY_POLICY_BATCH);
@@ -415,6 +408,14 @@ const aeropy_command aeropy_command_aenter = {
     "__aenter__",  AEROPY_ACTION_NONE,  0, 0, {0}, 0,
     build_nothing, aeropy_result_client};
 
+/* Built in files of their own. */
+#define build_operate aeropy_build_operate
+#define build_operate_ordered aeropy_build_operate
+#define build_batch_write aeropy_build_batch_write
+#define build_batch_write_numpy aeropy_build_batch_write_numpy
+#define build_batch_operate aeropy_build_batch_operate
+#define build_batch_remove aeropy_build_batch_remove
+
 #define REQUEST(name, required, count, flags, convert, ...)                          \
     const aeropy_command aeropy_command_##name = {                                   \
         #name,        AEROPY_ACTION_REQUEST,  required, count, {__VA_ARGS__}, flags, \
@@ -435,6 +436,13 @@ REQUEST(remove_bin, 2, 4, 0, none, A(key), A(bin_names), A(meta), A(policy));
 REQUEST(operate, 2, 4, 0, operate, A(key), A(ops), A(meta), A(policy));
 REQUEST(operate_ordered, 2, 4, 0, ordered, A(key), A(ops), A(meta), A(policy));
 REQUEST(batch_read, 1, 3, 0, batch, A(keys), A(bins), A(policy));
+REQUEST(batch_write, 1, 3, AEROPY_FLAG_ROWS, batch_write, A(records), A(policy),
+        A(retry));
+REQUEST(batch_write_numpy, 4, 7, AEROPY_FLAG_ROWS, batch_write, A(data), A(namespace),
+        A(set_name), A(_dtype), A(key_field), A(policy), A(retry));
+REQUEST(batch_operate, 2, 3, AEROPY_FLAG_ROWS, batch_operate, A(keys), A(ops),
+        A(policy));
+REQUEST(batch_remove, 1, 2, AEROPY_FLAG_ROWS, batch_write, A(keys), A(policy));
 REQUEST(info_all, 1, 2, 0, info_all, A(command), A(policy));
 REQUEST(info_random_node, 1, 2, 0, info_text, A(command), A(policy));
 REQUEST(ping, 0, 0, AEROPY_FLAG_NEVER_FAILS, ping, 0);

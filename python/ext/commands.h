@@ -21,6 +21,10 @@
     X(operate)             \
     X(operate_ordered)     \
     X(batch_read)          \
+    X(batch_write)         \
+    X(batch_write_numpy)   \
+    X(batch_operate)       \
+    X(batch_remove)        \
     X(info_all)            \
     X(info_random_node)    \
     X(ping)
@@ -43,5 +47,10 @@ PyObject *aeropy_result_info_text(const aeropy_reply *reply);
 PyObject *aeropy_result_operate(const aeropy_reply *reply); /* operate.c */
 PyObject *aeropy_result_ordered(const aeropy_reply *reply);
 PyObject *aeropy_result_batch(const aeropy_reply *reply); /* batch.c */
+PyObject *aeropy_result_batch_write(
+    const aeropy_reply *reply); /* this and the next two: batch_result.c */
+PyObject *aeropy_result_batch_operate(const aeropy_reply *reply);
+/* True when rows of a batch have an answer, whatever became of the call. */
+bool aeropy_reply_has_rows(const aeropy_reply *reply);
 
 #endif

@@ -64,6 +64,9 @@ import_classes(aeropy_state *state)
         {&state->meta_tuple, "RecordMetadata"},
         {&state->exists_tuple, "ExistsResult"},
         {&state->info_tuple, "InfoNodeResult"},
+        {&state->batch_record_tuple, "BatchRecord"},
+        {&state->batch_retry_tuple, "BatchRetryInfo"},
+        {&state->batch_write_tuple, "BatchWriteResult"},
         {&state->bin_tuple, "BinTuple"},
         {&state->ordered_tuple, "OperateOrderedResult"},
     };

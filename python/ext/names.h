@@ -6,22 +6,29 @@
 
 /* Arguments of methods. */
 #define AEROPY_ARGUMENT_NAMES(X) \
+    X(_dtype)                    \
     X(bin)                       \
     X(bin_names)                 \
     X(bins)                      \
     X(command)                   \
     X(config)                    \
     X(context)                   \
+    X(data)                      \
     X(default)                   \
     X(dtype)                     \
     X(key)                       \
+    X(key_field)                 \
     X(keys)                      \
     X(meta)                      \
     X(msg)                       \
+    X(namespace)                 \
     X(offset)                    \
     X(ops)                       \
     X(overflow)                  \
     X(policy)                    \
+    X(records)                   \
+    X(retry)                     \
+    X(set_name)                  \
     X(strict)                    \
     X(val)                       \
     X(validity)

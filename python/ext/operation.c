@@ -3,6 +3,7 @@
  * of coroutines and futures is in awaitable.c. */
 #include "awaitable.h"
 #include "loop_queue.h"
+#include "rows.h"
 
 operation_object *
 aeropy_operation_new(client_object *client, const aeropy_command *command)
@@ -41,7 +42,8 @@ convert(operation_object *operation)
                           operation->context,
                           operation->digest,
                           native,
-                          aero_operation_status(native)};
+                          aero_operation_status(native),
+                          operation->rows};
 
     operation->is_converted = true;
     operation->result =
@@ -51,6 +53,8 @@ convert(operation_object *operation)
     }
     operation->native = NULL;
     aero_operation_unref(native);
+    aeropy_rows_free(operation->rows);
+    operation->rows = NULL;
     Py_CLEAR(operation->context);
 }
 
@@ -266,9 +270,26 @@ aeropy_operation_complete(operation_object *operation)
         Py_CLEAR(operation->context);
         return 0;
     }
+    if (operation->rows != NULL) {
+        int again = aeropy_operation_retry(operation);
+        if (again > 0) {
+            return 0;
+        }
+        if (again < 0) {
+            aeropy_operation_settle(operation, NULL);
+            return each_callback(operation, run_callback);
+        }
+    }
     operation->phase = OPERATION_FINISHED;
     operation->is_unobserved =
         !status_is_result(operation->command, aero_operation_status(operation->native));
+    return each_callback(operation, run_callback);
+}
+
+int
+aeropy_operation_settle_late(operation_object *operation, PyObject *result)
+{
+    aeropy_operation_settle(operation, result);
     return each_callback(operation, run_callback);
 }
 
@@ -287,6 +308,16 @@ aeropy_operation_cancel(operation_object *operation, PyObject *message)
     if (was_pending && operation->native != NULL) {
         aero_operation_cancel(operation->native);
     }
+    if (operation->timer != NULL) {
+        PyObject *result = PyObject_CallMethod(operation->timer, "cancel", NULL);
+        if (result == NULL) {
+            PyErr_Clear(); /* then it comes, and finds nothing to do */
+        }
+        Py_XDECREF(result);
+        Py_CLEAR(operation->timer);
+    }
+    aeropy_rows_free(operation->rows);
+    operation->rows = NULL;
     return each_callback(operation, call_soon) < 0 ? -1 : 1;
 }
 

@@ -45,6 +45,8 @@ typedef struct operation_object {
     bool is_unobserved; /* finished, and nobody asked how */
     uint8_t digest[AERO_DIGEST_SIZE];
     PyObject *context;
+    aeropy_rows *rows; /* of a batch that may be sent again, else NULL */
+    PyObject *timer;   /* handle of the loop until it is sent again */
 
     /* deferred: the arguments of the call */
     PyObject *arguments; /* tuple: positional ones, then those of kwnames */
@@ -76,6 +78,14 @@ void aeropy_operation_settle(operation_object *operation, PyObject *result);
  * for the reader callback of the loop. Returns -1 with an error set when a waiter
  * raised KeyboardInterrupt or SystemExit. */
 int aeropy_operation_complete(operation_object *operation);
+
+/* As settle, for one that somebody may wait for already; from a callback of the loop.
+ * Returns as aeropy_operation_complete. */
+int aeropy_operation_settle_late(operation_object *operation, PyObject *result);
+
+/* retry.c: looks at an answer that has come. 1 when the batch is to be sent again, 0
+ * when that was the last one, -1 with an error set. */
+int aeropy_operation_retry(operation_object *operation);
 
 /* run.c: reads the arguments of a deferred operation and submits it. */
 int aeropy_operation_start(operation_object *operation);

@@ -237,18 +237,17 @@ apply_dict(aeropy_state *state, const char *what, const policy_setting *settings
 }
 
 int
-aeropy_call_meta(aeropy_call *call, PyObject *meta)
+aeropy_meta_in(aeropy_state *state, PyObject *meta, aero_policy *policy)
 {
-    aero_policy *policy = &call->request.policy;
     if (meta == NULL || meta == Py_None) {
         return 0;
     }
-    if (apply_dict(call->state, "meta", meta_settings, COUNT(meta_settings), meta,
-                   policy) < 0) {
+    if (apply_dict(state, "meta", meta_settings, COUNT(meta_settings), meta, policy) <
+        0) {
         return -1;
     }
     /* An expected generation means that it is compared. */
-    int has_gen = PyDict_Contains(meta, AEROPY_NAME(call->state, gen));
+    int has_gen = PyDict_Contains(meta, AEROPY_NAME(state, gen));
     if (has_gen < 0) {
         return -1;
     }
@@ -256,6 +255,12 @@ aeropy_call_meta(aeropy_call *call, PyObject *meta)
         policy->generation_mode = AERO_GENERATION_EQUAL;
     }
     return 0;
+}
+
+int
+aeropy_call_meta(aeropy_call *call, PyObject *meta)
+{
+    return aeropy_meta_in(call->state, meta, &call->request.policy);
 }
 
 int

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "loop_queue.h"
 #include "operation.h"
+#include "rows.h"
 
 /* Its text is part of the API: section 3.4. */
 static PyObject *
@@ -28,6 +29,9 @@ aeropy_reply_convert(const aeropy_command *command, const aeropy_reply *reply,
     if (status == AERO_OK || (command->flags & AEROPY_FLAG_NEVER_FAILS) != 0 ||
         (status == AERO_RECORD_NOT_FOUND &&
          (command->flags & AEROPY_FLAG_MISSING_OK) != 0)) {
+        return command->convert(reply);
+    }
+    if ((command->flags & AEROPY_FLAG_ROWS) != 0 && aeropy_reply_has_rows(reply)) {
         return command->convert(reply);
     }
     if (status == AERO_ERR_BACKPRESSURE) {
@@ -72,39 +76,56 @@ wait_native(aeropy_call *call, const aero_interrupt *interrupt,
     }
 }
 
-static PyObject *
-execute(aeropy_call *call)
+/* One attempt. NULL in `*out_operation` when it was not submitted. */
+static aero_status
+attempt(aeropy_call *call, aero_operation **out_operation, aero_error *error)
 {
     aeropy_state *state = call->state;
     sync_waiter waiter = {state, NULL};
     aero_interrupt interrupt = {waiter_check, &waiter};
-    aero_operation *operation = NULL;
-    aero_error error;
-    PyObject *result = NULL;
 
-    error.attempts = 0;
-    error.in_doubt = false;
-    error.node[0] = error.message[0] = '\0';
+    *out_operation = NULL;
+    error->attempts = 0;
+    error->in_doubt = false;
+    error->node[0] = error->message[0] = '\0';
     waiter.thread = PyEval_SaveThread();
-    aero_status status = wait_native(call, &interrupt, &operation, &error);
+    aero_status status = wait_native(call, &interrupt, out_operation, error);
     if (status != AERO_OK && aeropy_runtime_is_over(state)) {
         aeropy_runtime_park();
     }
     PyEval_RestoreThread(waiter.thread);
-
-    if (status == AERO_OK || operation != NULL) {
+    if (status == AERO_OK || *out_operation != NULL) {
         call->request.batch = NULL; /* taken */
     }
-    if (PyErr_Occurred()) { /* a signal handler raised, whatever the command did */
-        goto done;
-    }
-    aeropy_reply reply = {state,        call->client, call->context,
-                          call->digest, operation,    status};
-    const aero_error *detail =
-        operation == NULL ? &error : aero_operation_error(operation);
-    result = aeropy_reply_convert(call->command, &reply, detail);
+    return status;
+}
 
-done:
+static PyObject *
+execute(aeropy_call *call)
+{
+    aero_operation *operation;
+    aero_error error;
+    int64_t delay;
+    PyObject *result = NULL;
+
+    aero_status status = attempt(call, &operation, &error);
+    while (!PyErr_Occurred() && call->rows != NULL &&
+           aeropy_rows_next(call->rows, operation, status, &delay)) {
+        aero_operation_unref(operation);
+        operation = NULL;
+        if (aeropy_rows_sleep(call->state, delay) < 0 ||
+            aeropy_rows_request(call->rows, &call->request.batch) < 0) {
+            return NULL;
+        }
+        status = attempt(call, &operation, &error);
+    }
+    if (!PyErr_Occurred()) { /* else a signal handler raised, whatever became of it */
+        aeropy_reply reply = {call->state, call->client, call->context, call->digest,
+                              operation,   status,       call->rows};
+        result = aeropy_reply_convert(
+            call->command, &reply,
+            operation == NULL ? &error : aero_operation_error(operation));
+    }
     aero_operation_unref(operation);
     return result;
 }
@@ -143,7 +164,8 @@ submit(aeropy_call *call, operation_object *operation, PyObject *loop)
     operation->context = Py_XNewRef(call->context);
     memcpy(operation->digest, call->digest, sizeof(operation->digest));
     if (is_immediate(call)) {
-        aeropy_reply reply = {state, call->client, call->context, NULL, NULL, AERO_OK};
+        aeropy_reply reply = {state, call->client, call->context, NULL,
+                              NULL,  AERO_OK,      NULL};
         PyObject *result = call->command->convert(&reply);
         if (result == NULL) {
             return -1;
@@ -160,6 +182,8 @@ submit(aeropy_call *call, operation_object *operation, PyObject *loop)
     aero_status status = submit_native(call, &completion, &operation->native, &error);
     if (status == AERO_OK) {
         call->request.batch = NULL; /* taken */
+        operation->rows = call->rows;
+        call->rows = NULL;
         operation->phase = OPERATION_PENDING;
         aeropy_loop_queue_add(queue, operation);
     }
@@ -167,8 +191,8 @@ submit(aeropy_call *call, operation_object *operation, PyObject *loop)
     if (status == AERO_OK) {
         return 0;
     }
-    aeropy_reply reply = {state,        call->client, call->context,
-                          call->digest, NULL,         status};
+    aeropy_reply reply = {state, call->client, call->context, call->digest,
+                          NULL,  status,       NULL};
     PyObject *result = aeropy_reply_convert(call->command, &reply, &error);
     if (result == NULL) {
         return -1;
@@ -217,7 +241,8 @@ build_failed(aeropy_call *call)
         return NULL;
     }
     PyErr_Clear();
-    aeropy_reply reply = {call->state, call->client, NULL, NULL, NULL, AERO_ERR_CLIENT};
+    aeropy_reply reply = {call->state, call->client,    NULL, NULL,
+                          NULL,        AERO_ERR_CLIENT, NULL};
     return call->command->convert(&reply);
 }
 

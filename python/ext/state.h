@@ -35,6 +35,9 @@
     X(meta_tuple)                                                               \
     X(exists_tuple)                                                             \
     X(info_tuple)                                                               \
+    X(batch_record_tuple)                                                       \
+    X(batch_retry_tuple)                                                        \
+    X(batch_write_tuple)                                                        \
     X(bin_tuple)                                                                \
     X(ordered_tuple)                                                            \
     X(layout_names) /* bin names of the last record: tuple of str (bins.c) */   \
