@@ -103,6 +103,7 @@ class ReadPolicy(TypedDict, total=False):
     replica: int
     read_mode_ap: int
     read_touch_ttl_percent: int
+    auto_batch: bool
 
 
 class WritePolicy(TypedDict, total=False):
@@ -143,6 +144,8 @@ class BatchPolicy(TypedDict, total=False):
     allow_inline: bool
     allow_inline_ssd: bool
     respond_all_keys: bool
+    allow_split: bool
+    allow_all_bins: bool
     replica: int
     read_mode_ap: int
     read_touch_ttl_percent: int
@@ -210,3 +213,4 @@ class ClientConfig(TypedDict, total=False):
     max_concurrent_operations: int
     operation_queue_timeout_ms: int
     key_bytes_as: str
+    auto_batch: bool

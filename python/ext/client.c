@@ -248,6 +248,7 @@ aeropy_client_prepare(client_object *client, aero_client **out_native)
     memset(&error, 0, sizeof(error));
     aero_status status = aero_client_new(runtime, &config.native, &native, &error);
     bool as_string = config.key_bytes_as_string;
+    bool auto_batch = config.auto_batch;
     uint32_t max_operations = config.native.max_concurrent_operations;
     uint32_t queue_timeout = config.native.operation_queue_timeout_ms;
     aeropy_config_deinit(&config);
@@ -264,6 +265,7 @@ aeropy_client_prepare(client_object *client, aero_client **out_native)
         return raise_connected(client);
     }
     client->key_bytes_as_string = as_string;
+    client->auto_batch = auto_batch;
     client->max_concurrent_operations = max_operations;
     client->operation_queue_timeout_ms = queue_timeout;
     if (old != NULL) {

@@ -18,6 +18,7 @@ struct client_object {
     PyObject *config; /* NULL before __init__ */
     aero_client *native;
     bool key_bytes_as_string;
+    bool auto_batch;
     uint32_t max_concurrent_operations; /* as configured, for the text of an error */
     uint32_t operation_queue_timeout_ms;
 
@@ -45,6 +46,7 @@ typedef struct aeropy_config {
     aero_host *hosts;
     PyObject *held; /* list of what is borrowed */
     bool key_bytes_as_string;
+    bool auto_batch; /* default of the policies of reads */
 } aeropy_config;
 
 int aeropy_config_parse(aeropy_state *state, PyObject *object, aeropy_config *out);

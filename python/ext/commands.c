@@ -11,6 +11,7 @@ static int
 begin(aeropy_call *call, aero_request_kind kind, PyObject *key)
 {
     aero_request_init(&call->request, kind);
+    call->request.policy.allow_merge = call->client->auto_batch;
     return aeropy_call_key(call, key);
 }
 
@@ -126,6 +127,7 @@ build_select(aeropy_call *call, PyObject *const *values)
         /* No bin asked for: generation and ttl alone. A read without ops would read
          * all bins. */
         aero_request_init(&call->request, AERO_REQUEST_EXISTS);
+        call->request.policy.allow_merge = call->client->auto_batch;
         call->request.key = &call->key;
     }
     set_ops(call);

@@ -307,6 +307,8 @@ entry_in(aeropy_state *state, aeropy_config *config, aeropy_name name, PyObject 
     case AEROPY_NAME_use_services_alternate:
         return aeropy_bool(value, "use_services_alternate",
                            &native->use_services_alternate);
+    case AEROPY_NAME_auto_batch:
+        return aeropy_bool(value, "auto_batch", &config->auto_batch);
     case AEROPY_NAME_key_bytes_as:
         return key_bytes_as_in(value, &config->key_bytes_as_string);
     case AEROPY_NAME_max_concurrent_operations:

@@ -35,8 +35,10 @@
 
 /* Keys of policies and meta that are not arguments too. */
 #define AEROPY_POLICY_NAMES(X) \
+    X(allow_all_bins)          \
     X(allow_inline)            \
     X(allow_inline_ssd)        \
+    X(allow_split)             \
     X(commit_level)            \
     X(concurrency)             \
     X(durable_delete)          \
@@ -54,9 +56,11 @@
     X(total_timeout)           \
     X(ttl)
 
-/* Keys of the configuration; `timeout` is a key of the admin policy too. */
+/* Keys of the configuration; `timeout` and `auto_batch` are keys of policies
+ * too. */
 #define AEROPY_CONFIG_NAMES(X)    \
     X(auth_mode)                  \
+    X(auto_batch)                 \
     X(cluster_name)               \
     X(conn_pools_per_node)        \
     X(hosts)                      \
