@@ -61,7 +61,7 @@ aeroi_shape_skip(aeroi_shape *shape, aeroi_reader *reader, uint32_t count)
         shift = (size_t)(op.next - start) - shape->starts[i + 1];
         strange++;
     }
-    reader->next = start + shape->starts[count] + shift;
+    reader->next = start + (shape->starts[count] + shift);
     if (strange > count / STRANGE_SHARE) {
         shape->count = 0;
     }
