@@ -166,7 +166,7 @@ def test_a_broken_answer_to_a_put(fake: FakeCluster, case: Case) -> None:
         with pytest.raises(
             (aeroloop.ClusterError, aeroloop.AerospikeTimeoutError)
         ) as caught:
-            client.put(key(1), {"i": 1}, None, {"total_timeout": 700})
+            client.put(key(1), {"i": 1}, None, {"total_timeout": 20_000})
         assert caught.value.in_doubt is True
         works_again(fake, client)
 
