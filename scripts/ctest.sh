@@ -14,5 +14,6 @@ for preset in "$@"; do
     # Kernels with a large random offset of memory maps confuse older ThreadSanitizers.
     run=()
     [ "$preset" = tsan ] && setarch -R true 2>/dev/null && run=(setarch -R)
-    "${run[@]}" ctest --preset "$preset" --parallel "$(jobs_count)"
+    # One at a time: many of them have time-outs to keep, and threads of their own.
+    "${run[@]}" ctest --preset "$preset"
 done
