@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cluster/pool.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -53,8 +54,10 @@ open_one(aeroi_pool *pool, bool stand)
     }
     uint64_t deadline = aeroi_clock_ns() + pool->limits.connect_timeout_ns;
     aeroi_conn *conn;
-    if (aeroi_conn_open(pool->loop, pool->chunks, &pool->address, deadline,
-                        &pool_events, pool, &conn) != AERO_OK) {
+    pool->open_status = aeroi_conn_open(pool->loop, pool->chunks, &pool->address,
+                                        deadline, &pool_events, pool, &conn);
+    if (pool->open_status != AERO_OK) {
+        pool->open_error = pool->open_status == AERO_ERR_SYSTEM ? errno : 0;
         give_place_back(pool);
         return false;
     }
@@ -108,14 +111,14 @@ pop_waiter(aeroi_pool *pool)
     return AEROI_CONTAINER(node, aeroi_waiter, node);
 }
 
-/* The node has left. The last waiter may hold the last reference of it. */
+/* The last waiter may hold the last reference of the node. */
 static void
-fail_waiters(aeroi_pool *pool)
+fail_waiters(aeroi_pool *pool, aero_status status, int system_error)
 {
     uint32_t count = pool->waiter_count;
     while (count-- != 0) {
         aeroi_waiter *waiter = pop_waiter(pool);
-        waiter->ready_cb(waiter, NULL, AERO_ERR_CONNECTION, 0);
+        waiter->ready_cb(waiter, NULL, status, system_error);
     }
 }
 
@@ -124,10 +127,16 @@ on_retry(aeroi_timer *timer)
 {
     aeroi_pool *pool = AEROI_CONTAINER(timer, aeroi_pool, retry);
     if (pool->closing) {
-        fail_waiters(pool);
+        fail_waiters(pool, AERO_ERR_CONNECTION, 0);
         return;
     }
+    pool->open_status = AERO_OK;
     open_for_waiters(pool);
+    if (pool->open_status != AERO_OK && aeroi_pool_is_empty(pool)) {
+        /* No descriptor or no memory, for the second time: nothing that waiting helps.
+         */
+        fail_waiters(pool, pool->open_status, pool->open_error);
+    }
 }
 
 static void
@@ -334,7 +343,7 @@ aeroi_pool_close(aeroi_pool *pool)
         return;
     }
     pool->closing = true;
-    fail_waiters(pool);
+    fail_waiters(pool, AERO_ERR_CONNECTION, 0);
     drop_opening(pool);
     if (aeroi_pool_is_empty(pool)) {
         pool->drained_cb(pool);

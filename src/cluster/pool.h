@@ -56,6 +56,8 @@ struct aeroi_pool {
     uint32_t waiter_count;
     uint32_t busy_count;
     uint32_t opening_count;
+    aero_status open_status; /* of the last attempt to begin a connect */
+    int open_error;          /* and its errno */
     bool closing;
     bool standing;             /* in the line for a place */
     aeroi_place_seeker seeker; /* in the line of `places` */

@@ -2,6 +2,7 @@
 /* Connections under load: how many there are, who gets them, and when they go. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #include "support/world.h"
 
@@ -373,6 +374,38 @@ slow_node_is_not_flooded_with_connects(void **state)
     world_end(&w);
 }
 
+/* ---- descriptors ---- */
+
+/* When there are none the error says so; when there are some again it goes on. */
+static void
+lack_of_descriptors_is_told(void **state)
+{
+    (void)state;
+    world w;
+    struct rlimit before;
+    begin(&w, 1, 10);
+    aero_key key = world_key(1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit low = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    aero_error errors[WORLD_WAYS] = {{0}, {0}};
+    aero_status statuses[WORLD_WAYS];
+    uint64_t start = world_now_ms();
+    for (int way = 0; way < WORLD_WAYS; way++) {
+        statuses[way] = world_put(&w, (world_way)way, NULL, &key, &errors[way]);
+    }
+    uint64_t took = world_now_ms() - start;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int way = 0; way < WORLD_WAYS; way++) {
+        assert_int_equal(statuses[way], AERO_ERR_SYSTEM);
+        assert_non_null(strstr(errors[way].message, "open files"));
+        assert_false(errors[way].in_doubt);
+        assert_int_equal(world_put(&w, (world_way)way, NULL, &key, NULL), AERO_OK);
+    }
+    assert_true(took < 500);
+    world_end(&w);
+}
+
 /* ---- size ---- */
 
 static void *
@@ -425,6 +458,7 @@ main(void)
         cmocka_unit_test(idle_connections_are_trimmed),
         cmocka_unit_test(connections_of_calling_threads_are_trimmed),
         cmocka_unit_test(slow_node_is_not_flooded_with_connects),
+        cmocka_unit_test(lack_of_descriptors_is_told),
         cmocka_unit_test(large_batch_needs_no_large_stack),
     };
     cmocka_set_test_filter(getenv("AEROLOOP_TEST_FILTER"));
