@@ -43,10 +43,10 @@ file_read(aeros_document *document, FILE *stream)
             }
             document->text = text;
         }
-        size_t got =
-            fread(document->text + document->len, 1, cap - document->len, stream);
+        size_t room = cap - document->len;
+        size_t got = fread(document->text + document->len, 1, room, stream);
         document->len += got;
-        if (got == 0) {
+        if (got < room) {
             if (ferror(stream) != 0) {
                 return aeros_document_fail(document, NULL, "%s", strerror(errno));
             }

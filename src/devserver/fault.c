@@ -123,7 +123,8 @@ chance_draw(aeros_fault *fault)
 static bool
 text_equals(aeroi_text text, const char *word)
 {
-    return strlen(word) == text.len && memcmp(text.data, word, text.len) == 0;
+    return strlen(word) == text.len &&
+           (text.len == 0 || memcmp(text.data, word, text.len) == 0);
 }
 
 /* Whether the keys of the fault fit; changes nothing. */

@@ -265,9 +265,17 @@ static bool
 text_take(loader *l, const yaml_node_t *record, const char *key, const char **out)
 {
     const yaml_node_t *node = aeros_document_find(&l->document, record, key);
-    *out = node != NULL ? aeros_document_text(node) : "";
-    return *out != NULL || aeros_document_fail(&l->document, node,
-                                               "%s: '%s' is not a text", l->what, key);
+    *out = "";
+    if (node == NULL) {
+        return true;
+    }
+    const char *text = aeros_document_text(node);
+    if (text == NULL || strlen(text) != node->data.scalar.length) {
+        return aeros_document_fail(&l->document, node, "%s: '%s' is not a text",
+                                   l->what, key);
+    }
+    *out = text;
+    return true;
 }
 
 static bool
@@ -322,8 +330,8 @@ record_take(loader *l, const yaml_node_t *record)
 {
     static const char *const known[] = {"namespace", "set", "key", "bins", "ttl"};
     (void)snprintf(l->what, sizeof l->what, "record %" PRIu64, l->number);
-    const char *ns = NULL;
-    const char *set = NULL;
+    const char *ns = "";
+    const char *set = "";
     uint8_t digest[AERO_DIGEST_SIZE];
     aeros_request request = {
         .msg = {.info2 = AEROI_INFO2_WRITE | AEROI_INFO2_CREATE_ONLY},

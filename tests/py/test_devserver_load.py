@@ -225,6 +225,10 @@ BAD = {
     "key is null": ("- namespace: test\n  key:", "2: record 1: 'key': has no value"),
     "set": (ONE + f"  set: {'s' * 64}\n  bins: {{a: 1}}", "record 1: 'key': "),
     "set is a list": (ONE + "  set: [a]", "3: record 1: 'set' is not a text"),
+    "set with NUL": (
+        ONE + '  set: "a\\0b"\n  bins: {a: 1}',
+        "3: record 1: 'set' is not a text",
+    ),
     "no bins": (ONE, "1: record 1: 'bins' has to be"),
     "empty bins": (ONE + "  bins: {}", "3: record 1: 'bins' has to be"),
     "long bin": (

@@ -144,7 +144,11 @@ class Wire:
 
     def __init__(self, address, timeout=20.0):
         self.sock = socket.create_connection(address, timeout=timeout)
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:  # reset meanwhile
+            self.sock.close()
+            raise
 
     def __enter__(self):
         return self
