@@ -569,7 +569,7 @@ command_waits_for_an_owner(void **state)
     assert_int_equal(aero_client_connect(w.client, NULL, NULL), AERO_OK);
     aero_policy policy;
     aero_policy_init_read(&policy);
-    policy.total_timeout_ms = 100;
+    policy.total_timeout_ms = 400;
     policy.max_retries = 0;
     aero_error error = {0};
     aero_key key = world_key(1);
