@@ -60,6 +60,7 @@ class Topic:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
+        self.process.stdout.close()  # nobody asked for its results
         self.server.close()
         assert self.server.returncode == 0
 
