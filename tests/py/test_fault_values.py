@@ -381,7 +381,8 @@ def test_very_many_keys(small_stack: bool) -> None:
         keys = [key(number) for number in range(count)]
 
         def work() -> Any:
-            return client.batch_read(keys, None, {"total_timeout": 600_000})
+            policy = {"total_timeout": 900_000, "socket_timeout": 900_000}
+            return client.batch_read(keys, None, policy)
 
         rows = on_a_small_stack(work) if small_stack else work()
         assert rows.found_count() == 10
