@@ -296,10 +296,15 @@ static void
 on_login_timeout(aeroi_timer *timer)
 {
     aeroi_tend *tend = AEROI_CONTAINER(timer, aeroi_tend, login_timer);
+    const aeroi_settings *settings = tend->cluster->settings;
     if (tend->seed_errors.len != 0) {
         aeroi_buf_put_str(&tend->seed_errors, "; ");
     }
-    aeroi_buf_put_str(&tend->seed_errors, "the cluster did not answer in time");
+    aeroi_buf_put_str(&tend->seed_errors, "the cluster did not answer in time at ");
+    for (size_t i = 0; i < settings->seed_count; i++) {
+        aeroi_buf_printf(&tend->seed_errors, "%s%s:%u", i != 0 ? ", " : "",
+                         settings->seeds[i].name, (unsigned)settings->seeds[i].port);
+    }
     report_connected(tend, AERO_ERR_CLUSTER);
 }
 
