@@ -470,7 +470,7 @@ sleep_long(aero_operation *operation, void *user_data)
 {
     (void)operation;
     (void)user_data;
-    world_sleep_ms(400);
+    world_sleep_ms(1600);
 }
 
 /* The worker does not run while the answer comes, as after SIGSTOP. */
@@ -490,7 +490,7 @@ pause_does_not_time_out_what_was_answered(void **state)
     aero_operation *operations[10];
     aero_request_init(&request, AERO_REQUEST_READ);
     request.key = &key;
-    request.policy = policy_of(200, 150, 0);
+    request.policy = policy_of(800, 700, 0);
     for (size_t i = 0; i < TEST_COUNT(operations); i++) {
         assert_int_equal(aero_submit(w.client, &request, NULL, &operations[i], NULL),
                          AERO_OK);
