@@ -489,6 +489,8 @@ def test_probability_is_the_same_each_time(server, wire, digest):
 
 def test_one_connection(server, wire, digest):
     peer = "{}:{}".format(*wire.sock.getsockname())
+    # An answer shows that the server has accepted the connection.
+    assert wire.one(devwire.get(digest)).result == NOT_FOUND
     (number,) = [c["id"] for c in server.connections() if c["peer"] == peer]
     with Wire(server.hosts[0]) as other:
         with server.fault("wrong_result", result=99, connection=number):
