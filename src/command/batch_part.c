@@ -189,9 +189,7 @@ aeroi_part_failed(aeroi_part *p, aero_status status)
         aeroi_timer_set(command->operation.loop, &p->retry_timer, verdict.at_ns);
         return;
     }
-    if (now >= command->deadline_ns && status < 0 && status != AERO_ERR_NO_NODE) {
-        status = AERO_ERR_TIMEOUT;
-    }
+    status = aeroi_retry_final(&p->attempts, status, now);
     aeroi_batch_give_up(command, p->keys, p->count, status, &p->attempts, &p->exchange);
     aeroi_part_free(p);
     aeroi_batch_complete(command);

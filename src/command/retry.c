@@ -73,3 +73,10 @@ aeroi_retry_in_doubt(const aeroi_attempts *attempts, aero_status status, bool is
     return attempts->sent > 1 ||
            (attempts->sent == 1 && (status < 0 || status == AERO_SERVER_TIMEOUT));
 }
+
+aero_status
+aeroi_retry_final(const aeroi_attempts *attempts, aero_status status, uint64_t now_ns)
+{
+    bool late = now_ns >= attempts->deadline_ns;
+    return late && status < 0 && status != AERO_ERR_NO_NODE ? AERO_ERR_TIMEOUT : status;
+}

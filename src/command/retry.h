@@ -26,6 +26,10 @@ typedef struct aeroi_verdict {
 aeroi_verdict aeroi_retry_decide(const aero_policy *policy,
                                  const aeroi_attempts *attempts, aero_status status,
                                  bool is_write, uint64_t now_ns);
+/* What a command ends with: past its deadline that is the time-out, whatever failed
+ * last, but for the server's own answer and for a partition without an owner. */
+aero_status aeroi_retry_final(const aeroi_attempts *attempts, aero_status status,
+                              uint64_t now_ns);
 /* True for answers of a server under stress; they count against its node. */
 bool aeroi_retry_is_stress(aero_status status);
 /* True when the write may have been applied. Source: client-c as_error_set_in_doubt. */

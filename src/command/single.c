@@ -44,11 +44,7 @@ aeroi_single_failed(aeroi_single *command, aero_status status)
     aeroi_verdict verdict = aeroi_retry_decide(&command->policy, &command->attempts,
                                                status, command->is_write, now);
     if (!verdict.retry) {
-        if (now >= command->attempts.deadline_ns && status < 0 &&
-            status != AERO_ERR_NO_NODE) {
-            status = AERO_ERR_TIMEOUT;
-        }
-        single_finish(command, status);
+        single_finish(command, aeroi_retry_final(&command->attempts, status, now));
         return;
     }
     if (verdict.next_replica) {
